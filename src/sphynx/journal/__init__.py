@@ -1,0 +1,1 @@
+"""What an agent did, as typed events and as stored entries. Pure: no process, no file, no clock."""

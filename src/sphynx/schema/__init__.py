@@ -1,0 +1,1 @@
+"""Wire shapes of the API and the records Sphynx keeps, as pydantic models."""
