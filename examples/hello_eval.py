@@ -1,6 +1,6 @@
 """The smallest real eval: an agent of your own writes a file, a check reads it.
 
-    sphynx eval --local examples/hello_eval.py
+sphynx eval --local examples/hello_eval.py
 """
 
 from sphynx import Context, Verdict, case, suite, variant

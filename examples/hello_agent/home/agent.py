@@ -25,7 +25,7 @@ path, text = wanted.groups()
 emit("Message", role="assistant", text="I will write the file and check it.")
 with open(path, "w") as file:
     file.write(text)
-emit("FileChange", paths=[os.path.abspath(path)])
+emit("FileChange", paths=[os.path.join(os.getcwd(), path)])
 
 check = subprocess.run(["cat", path], capture_output=True, text=True)
 emit("Command", command=f"cat {path}", exitCode=check.returncode, output=check.stdout)
