@@ -1,1 +1,110 @@
-"""Evals of coding agents."""
+"""Evals of coding agents: write a suite, run the real agent, trust the result.
+
+Names are loaded when they are first used, so ``import sphynx`` costs next to nothing. The names of
+``__all__`` need only the standard library and are there inside a check too.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sphynx._version import __version__ as __version__
+    from sphynx.errors import SphynxError as SphynxError
+    from sphynx.registry import register_harness as register_harness
+    from sphynx.suite.cases import case as case
+    from sphynx.suite.checks import command as command
+    from sphynx.suite.checks import named as named
+    from sphynx.suite.context import Context as Context
+    from sphynx.suite.context import Prepare as Prepare
+    from sphynx.suite.context import Validator as Validator
+    from sphynx.suite.context import Verdict as Verdict
+    from sphynx.suite.sources import empty as empty
+    from sphynx.suite.sources import files as files
+    from sphynx.suite.sources import repo as repo
+    from sphynx.suite.suites import suite as suite
+    from sphynx.suite.variants import variant as variant
+    from sphynx.validators.people import script as script
+
+_LAZY = {
+    "Context": "sphynx.suite.context",
+    "Prepare": "sphynx.suite.context",
+    "SphynxError": "sphynx.errors",
+    "Validator": "sphynx.suite.context",
+    "Verdict": "sphynx.suite.context",
+    "__version__": "sphynx._version",
+    "case": "sphynx.suite.cases",
+    "command": "sphynx.suite.checks",
+    "empty": "sphynx.suite.sources",
+    "files": "sphynx.suite.sources",
+    "named": "sphynx.suite.checks",
+    "register_harness": "sphynx.registry",
+    "repo": "sphynx.suite.sources",
+    "script": "sphynx.validators.people",
+    "suite": "sphynx.suite.suites",
+    "variant": "sphynx.suite.variants",
+}
+
+# What needs more than the standard library stays out, so that a star import works inside a check.
+__all__ = [
+    "Context",
+    "Prepare",
+    "SphynxError",
+    "Validator",
+    "Verdict",
+    "__version__",
+    "case",
+    "command",
+    "empty",
+    "files",
+    "named",
+    "repo",
+    "script",
+    "suite",
+    "variant",
+]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        if name not in _LAZY:
+            raise AttributeError(f"module 'sphynx' has no attribute {name!r}")
+        value = _load(name)
+        if name != "suite":
+            globals()[name] = value
+        return value
+
+    def __dir__():
+        return sorted({*globals(), *_LAZY})
+
+    def _load(name):
+        from importlib import import_module
+
+        try:
+            return getattr(import_module(_LAZY[name]), name)
+        except ModuleNotFoundError as error:
+            from sphynx.errors import SphynxError
+
+            raise SphynxError(
+                f"sphynx.{name} is not available inside a check: it needs {error.name}",
+                hint="import it inside the function that uses it, outside of checks and prepare",
+            ) from None
+
+    class _Package(ModuleType):
+        """``sphynx.suite`` is the builder, though importing the room of that name binds the room here."""
+
+        @property
+        def suite(self):
+            if "suite" not in _found:
+                _found["suite"] = _load("suite")
+            return _found["suite"]
+
+        @suite.setter
+        def suite(self, value):
+            if not isinstance(value, ModuleType):
+                _found["suite"] = value
+
+    _found = {}
+    sys.modules[__name__].__class__ = _Package

@@ -1,0 +1,177 @@
+"""What functions of an eval file are given and may give back."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
+
+
+class Verdict:
+    """What a check decided.
+
+    ``passed`` alone decides the trial. ``message`` (at most 2,000 characters are kept) says why; ``score``
+    (0 to 1) and ``metrics`` (named numbers) are reported per run with mean and spread, and never count as
+    pass or fail.
+    """
+
+    __slots__ = ("message", "metrics", "passed", "score")
+
+    def __init__(
+        self,
+        passed: bool,
+        message: str = "",
+        score: float | None = None,
+        metrics: Mapping[str, float] | None = None,
+    ) -> None:
+        self.passed = passed
+        self.message = message
+        self.score = score
+        self.metrics = metrics
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Verdict):
+            return NotImplemented
+        return self._key() == other._key()
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    def __repr__(self) -> str:
+        return f"Verdict(passed={self.passed!r}, message={self.message!r}, score={self.score!r})"
+
+    def _key(self) -> tuple[object, ...]:
+        return (self.passed, self.message, self.score, dict(self.metrics or {}))
+
+
+class Turn(Protocol):
+    """One turn of the conversation. ``command_count`` ties calls of mocks to turns."""
+
+    @property
+    def index(self) -> int: ...
+    @property
+    def user_text(self) -> str: ...
+    @property
+    def agent_text(self) -> str: ...
+    @property
+    def command_count(self) -> int: ...
+    @property
+    def events(self) -> Sequence[Mapping[str, Any]]:
+        """Journal entries in order: dicts with a ``_tag`` of message, command, fileChange or toolCall."""
+        ...
+
+
+class Completed(Protocol):
+    """How a process of ``exec`` ended."""
+
+    @property
+    def exit_code(self) -> int: ...
+    @property
+    def stdout(self) -> str: ...
+    @property
+    def stderr(self) -> str: ...
+
+
+class CallLog(Protocol):
+    """The calls a mock recorded."""
+
+    async def calls(self, name: str | None = None) -> Sequence[Mapping[str, Any]]:
+        """Every call in order, or those of the mock called ``name``."""
+        ...
+
+
+class ApiLog(CallLog, Protocol):
+    """The calls HTTP mocks recorded, and where they listen."""
+
+    async def url(self, name: str) -> str:
+        """The base URL of the HTTP mock called ``name``."""
+        ...
+
+
+class Context(Protocol):
+    """What a check reads. All checks of a trial get the same object and may keep things on it."""
+
+    prepared: Any
+    """What ``prepare`` returned; stored nowhere."""
+    cli: CallLog
+    mcp: CallLog
+    api: ApiLog
+
+    async def answer(self) -> str:
+        """The agent's last message, ``""`` when it said nothing."""
+        ...
+
+    async def transcript(self) -> str:
+        """Every message of the agent, with blank lines between."""
+        ...
+
+    async def turns(self) -> Sequence[Turn]:
+        """The conversation, turn by turn."""
+        ...
+
+    async def read_text(self, path: str) -> str:
+        """A workspace file as UTF-8 text; ``FileNotFoundError`` when it is not there."""
+        ...
+
+    async def exists(self, path: str) -> bool:
+        """Whether the path is there."""
+        ...
+
+    async def exec(self, command: str, *, timeout_ms: int | None = None) -> Completed:
+        """Run a ``/bin/sh -lc`` command in the workspace. Never raises for what the command does."""
+        ...
+
+
+class ApiUrls(Protocol):
+    """Where HTTP mocks listen."""
+
+    async def url(self, name: str) -> str:
+        """The base URL of the HTTP mock called ``name``."""
+        ...
+
+
+class PrepareContext(Protocol):
+    """What ``prepare`` works with."""
+
+    cached: bool
+    """Whether the case's cache was restored."""
+    workspace: str
+    home: str
+    api: ApiUrls
+
+    async def exec(
+        self,
+        file: str,
+        args: Sequence[str] = (),
+        *,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        timeout_ms: int | None = None,
+        check: bool = True,
+    ) -> Completed:
+        """Run a program without a shell; raises when it exits non-zero unless ``check=False``."""
+        ...
+
+    async def read_text(self, path: str) -> str:
+        """A workspace file as UTF-8 text."""
+        ...
+
+    async def write_text(self, path: str, text: str) -> None:
+        """Write a workspace file, making its folders."""
+        ...
+
+    async def exists(self, path: str) -> bool:
+        """Whether the path is there."""
+        ...
+
+
+Judgement: TypeAlias = bool | Verdict | Mapping[str, Any]
+"""What a validator may return: a bool, a ``Verdict``, or a dict with a ``Verdict``'s keys."""
+
+Validator: TypeAlias = Callable[[Context], Judgement | Awaitable[Judgement]]
+"""A code check: sync or async, one ``Context`` in. A failing ``assert`` is a failed check with its text; any
+other exception voids the trial."""
+
+Prepare: TypeAlias = Callable[[PrepareContext], Any]
+"""Setup before the agent: sync or async. What it returns reaches checks as ``prepared``."""
+
+Solution: TypeAlias = Callable[[PrepareContext], Any]
+"""A reference solution: what ``--self-test`` runs in the agent's place."""
