@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from case_data import QUIET_MARK, case_id, load
 
 

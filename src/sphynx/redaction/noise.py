@@ -1,0 +1,53 @@
+"""What may stand between the characters of a secret without hiding it from a reader."""
+
+from __future__ import annotations
+
+import re
+
+_CODE = r"\[[0-?]*+[ -/]*+[@-~]"
+_TERMINAL = (
+    rf"\x1b(?:{_CODE}|\][^\x07\x1b]*+(?:\x07|\x1b\\)|[PX^_][^\x1b]*+\x1b\\|[ -/]*+[0-~])"
+    r"|\x9b[0-?]*+[ -/]*+[@-~]"
+)
+_WRITTEN_OUT = rf"\\(?:u001[bB]|x1[bB]|033|e){_CODE}"
+
+ESCAPES = re.compile(f"{_TERMINAL}|{_WRITTEN_OUT}")
+"""Terminal control sequences, raw or as JSON and shell texts spell them."""
+
+NOISE = re.compile(rf"{_TERMINAL}|{_WRITTEN_OUT}|[\r\n\x00]|\\[rn]")
+"""Escapes, line breaks (``base64`` wraps its lines) and NUL bytes (UTF-16 printed as bytes)."""
+
+_OPEN_ESCAPE = re.compile(
+    r"(?:\x1b|\\(?:u(?:0(?:0(?:1[bB]?)?)?)?|x(?:1[bB]?)?|0(?:3(?:3)?)?|e)?)(?:\[[0-?]*+[ -/]*+)?\Z"
+    r"|\x9b[0-?]*+[ -/]*+\Z"
+)
+
+
+def has_escapes(text: str) -> bool:
+    """Whether a terminal sequence may be in ``text``."""
+    return "\x1b" in text or "\x9b" in text or ("\\" in text and ESCAPES.search(text) is not None)
+
+
+def has_noise(text: str) -> bool:
+    """Whether ``NOISE`` may match in ``text``; cheap, and never wrong when it says no."""
+    return "\n" in text or "\\" in text or "\x1b" in text or "\r" in text or "\x00" in text or "\x9b" in text
+
+
+def without_noise(text: str) -> str:
+    """``text`` as a reader would put it together."""
+    if "\\" in text or "\x1b" in text or "\x9b" in text:
+        return NOISE.sub("", text)
+    return text.replace("\n", "").replace("\r", "").replace("\x00", "")
+
+
+def blanked(text: str) -> str:
+    """``text`` with every escape, also one that has only begun, as a run of ESC of the same length."""
+    if not ("\x1b" in text or "\x9b" in text or "\\" in text):
+        return text
+    text = ESCAPES.sub(_run, text)
+    tail_at = max(0, len(text) - 300)
+    return text[:tail_at] + _OPEN_ESCAPE.sub(_run, text[tail_at:])
+
+
+def _run(match: re.Match[str]) -> str:
+    return "\x1b" * len(match.group())
