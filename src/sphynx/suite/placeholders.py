@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-_MARK = re.compile(r"\\\{\{|\{\{[ \t]*([A-Za-z0-9_][A-Za-z0-9_.-]*)[ \t]*\}\}")
+_MARK = r"\\\{\{|\{\{[ \t]*([A-Za-z0-9_][A-Za-z0-9_.-]*)[ \t]*\}\}"
 
 
 def names(prompt: str) -> list[str]:
     """The variables a prompt asks for, in order of first use, each once."""
-    return list(dict.fromkeys(match[1] for match in _MARK.finditer(prompt) if match[1]))
+    return list(dict.fromkeys(match[1] for match in re.finditer(_MARK, prompt) if match[1]))
 
 
 def render(prompt: str, variables: Mapping[str, str]) -> tuple[str, list[str], list[str]]:
@@ -28,5 +28,5 @@ def render(prompt: str, variables: Mapping[str, str]) -> tuple[str, list[str], l
             return "{{"
         return variables[name] if name in variables else match[0]
 
-    text = _MARK.sub(fill, prompt)
+    text = re.sub(_MARK, fill, prompt)
     return text, [name for name in asked if name not in variables], [n for n in variables if n not in asked]

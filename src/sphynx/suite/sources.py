@@ -11,11 +11,9 @@ from sphynx.suite.paths import file_path, segments
 from sphynx.suite.shapes import FilesSource, RepoSource
 
 TOTAL_FILE_UNITS = 2_000_000
-_SHORT = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]*/[\w][\w.-]*?)(?:\.git)?(?:@(?P<ref>.+))?")
-_URL = re.compile(
-    r"(?P<url>(?:[A-Za-z][A-Za-z0-9+.-]*://|[\w.-]+@[\w.-]+:).+?)(?:(?<=\.git)@(?P<ref>[^@]+))?"
-)
-_BAD = re.compile(r"[\s\0]")
+_SHORT = r"(?P<name>[A-Za-z0-9][\w.-]*/[\w][\w.-]*?)(?:\.git)?(?:@(?P<ref>.+))?"
+_URL = r"(?P<url>(?:[A-Za-z][A-Za-z0-9+.-]*://|[\w.-]+@[\w.-]+:).+?)(?:(?<=\.git)@(?P<ref>[^@]+))?"
+_BAD = r"[\s\0]"
 
 
 class Repo:
@@ -44,15 +42,15 @@ class Repo:
             return
         if is_path(given):
             self.local = not given.startswith("/")
-        elif match := _URL.fullmatch(given):
+        elif match := re.fullmatch(_URL, given):
             self._take(match["url"], match["ref"])
-        elif match := _SHORT.fullmatch(given):
+        elif match := re.fullmatch(_SHORT, given):
             self._take(f"https://github.com/{match['name']}.git", match["ref"])
         else:
             self._fault(
                 f"takes owner/name, owner/name@ref, a clone URL or a path like ./app, not {show(given)}"
             )
-        if _BAD.search(given) or self.url.startswith("-"):
+        if re.search(_BAD, given) or self.url.startswith("-"):
             self._fault(f"cannot clone {show(given)}")
         self._check_ref(ref)
 
@@ -68,7 +66,7 @@ class Repo:
             return
         if not isinstance(ref, str):
             self._fault(f"ref must be text, not {show(given)}")
-        elif not ref.strip() or ref.startswith("-") or _BAD.search(ref):
+        elif not ref.strip() or ref.startswith("-") or re.search(_BAD, ref):
             self._fault(f"ref must be a branch, tag or commit, not {show(ref)}")
 
     def _fault(self, message: str) -> None:

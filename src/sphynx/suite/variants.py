@@ -14,7 +14,7 @@ from sphynx.suite.shapes import ProfileFields, VariantFields
 
 SANDBOXES = ("e2b", "daytona", "upstash", "modal", "cloudflare", "vercel", "local")
 DEFAULT_SANDBOX = "e2b"
-_PROFILE_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+_PROFILE_NAME = r"[a-z0-9][a-z0-9-]{0,63}"
 
 
 def _harness(value: Any) -> Iterator[Fault]:
@@ -37,7 +37,7 @@ def _sandbox(value: Any) -> Iterator[Fault]:
 
 
 def _profile_name(value: Any) -> Iterator[Fault]:
-    if not isinstance(value, str) or not _PROFILE_NAME.fullmatch(value):
+    if not isinstance(value, str) or not re.fullmatch(_PROFILE_NAME, value):
         yield Fault(f"must be lowercase letters, digits and hyphens, at most 64, not {show(value)}")
 
 
