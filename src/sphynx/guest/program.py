@@ -1,0 +1,78 @@
+"""Run one function of an eval file in this process, which was started or forked for it alone."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from sphynx.guest import limits
+from sphynx.guest.bundle import LoadedBundle
+from sphynx.guest.checks import Planned, run_checks
+from sphynx.guest.context import Context
+from sphynx.guest.prepare import run_prepare, run_solution
+from sphynx.guest.protocol import EXIT_FAILED, Emit, Outbox
+
+
+def run_op(loaded: LoadedBundle, request: Mapping[str, Any], emit: Emit) -> int:
+    """Run the request (see :mod:`sphynx.guest.protocol`) and give the exit code.
+
+    The caller has set the environment, descriptors 0 to 2 and the process's place; it ends the process with
+    ``os._exit`` afterwards, so that no thread a check left behind can hold it. Frames go to ``emit``, the
+    last one is ``done``.
+    """
+    outbox = Outbox(emit)
+    os.chdir(request["workspace"])
+    _unbuffered()
+    try:
+        code = _run(loaded, request, outbox)
+    except LookupError as error:
+        outbox.send({"t": "failed", "message": str(error), "status": None})
+        code = EXIT_FAILED
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            pass  # the author closed it, or nobody reads it any more
+    outbox.send({"t": "done"})
+    return code
+
+
+def _run(loaded: LoadedBundle, request: Mapping[str, Any], outbox: Outbox) -> int:
+    case = loaded.case(request["suite"], request["case"])
+    payload = request.get("payload") or {}
+    place = {"workspace": request["workspace"], "home": request["home"], "tree": loaded.tree}
+    op = request["op"]
+    if op == "checks":
+        context = Context(payload, **place)
+        capture = payload.get("capture", True)
+        return run_checks(_planned(case, payload), context, outbox, capture=capture, tree=loaded.tree)
+    fn, run = (case.prepare, run_prepare) if op == "prepare" else (case.solution, run_solution)
+    if not callable(fn):
+        raise LookupError(f'{loaded.entry}: case "{case.id}" has no {op} function')
+    return run(fn, payload, outbox, **place)
+
+
+def _planned(case: Any, payload: Mapping[str, Any]) -> list[Planned]:
+    """The checks asked for, with their functions; all of the case's when the payload names none."""
+    there = {check.index: check for check in case.checks}
+    asked = payload.get("checks")
+    if asked is None:
+        asked = [{"index": index} for index in there]
+    planned: list[Planned] = []
+    for wanted in asked:
+        check = there.get(wanted["index"])
+        if check is None:
+            raise LookupError(f'case "{case.id}" has no check number {wanted["index"]}')
+        timeout_ms = wanted.get("timeout_ms") or check.timeout_ms or limits.DEFAULT_CHECK_MS
+        planned.append(Planned(check.fn, check.index, wanted.get("name") or check.name, timeout_ms))
+    return planned
+
+
+def _unbuffered() -> None:
+    """Have what a function prints leave at once and never fail for a character the stream cannot write."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True, write_through=True)
