@@ -22,14 +22,14 @@ class Usage(msgspec.Struct, frozen=True, rename="camel", tag_field="_tag", tag="
     cost_usd: float | None = None
 
     def __add__(self, other: Usage) -> Usage:
-        costs = [c for c in (self.cost_usd, other.cost_usd) if c is not None]
+        known = self.cost_usd is not None and other.cost_usd is not None
         return Usage(
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
             cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
             cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
             total_tokens=self.total + other.total,
-            cost_usd=sum(costs) if costs else None,
+            cost_usd=self.cost_usd + other.cost_usd if known else None,  # type: ignore[operator]
         )
 
     @property
@@ -86,7 +86,10 @@ class FileChange(msgspec.Struct, frozen=True, rename="camel", tag_field="_tag", 
 
 
 class ToolCall(msgspec.Struct, frozen=True, rename="camel", tag_field="_tag", tag="ToolCall"):
-    """A call of one of the agent's tools that is neither a shell command nor a file change."""
+    """A call of one of the agent's tools that is neither a shell command nor a file change.
+
+    ``name`` is the agent's own word; ``kind`` is the same for all agents (``file_read``, ``web_search`` ...).
+    """
 
     call_id: str | None
     name: str
@@ -96,6 +99,7 @@ class ToolCall(msgspec.Struct, frozen=True, rename="camel", tag_field="_tag", ta
     error: str | None = None
     at: int | None = None
     started_at: int | None = None
+    kind: str | None = None
 
 
 class Finished(msgspec.Struct, frozen=True, rename="camel", tag_field="_tag", tag="Finished"):

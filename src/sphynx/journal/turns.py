@@ -1,0 +1,116 @@
+"""A journal as a conversation: what checks read as answer, transcript and turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from sphynx.journal.entries import entry
+from sphynx.journal.events import Event, Message
+
+
+def answer(events: Iterable[Event]) -> str:
+    """The text of the last assistant message; empty when there is none."""
+    last = ""
+    for event in events:
+        if isinstance(event, Message) and event.role == "assistant":
+            last = event.text
+    return last
+
+
+def transcript(events: Iterable[Event]) -> str:
+    """All assistant messages, a blank line between them."""
+    return "\n\n".join(
+        event.text for event in events if isinstance(event, Message) and event.role == "assistant"
+    )
+
+
+def build(events: Iterable[Event], opening: str) -> list[dict[str, Any]]:
+    """The turns: ``{index, userText, agentText, commandCount, events}``, ``index`` from 0.
+
+    A user message opens a turn and is its first entry; when the journal does not begin with one,
+    ``opening`` (the case's prompt) does. The same user message again, before the agent did anything, opens
+    nothing. ``agentText`` is the turn's last assistant message.
+    """
+    turns: list[dict[str, Any]] = []
+    for step in _steps(events, opening):
+        if step.opens:
+            turns.append(_new_turn(len(turns), step.user_text))
+        turn = turns[-1]
+        turn["events"].append(step.entry)
+        turn["commandCount"] += step.is_command
+        if step.agent_text is not None:
+            turn["agentText"] = step.agent_text
+    return turns
+
+
+def _new_turn(index: int, user_text: str) -> dict[str, Any]:
+    return {"index": index, "userText": user_text, "agentText": "", "commandCount": 0, "events": []}
+
+
+def json_pieces(events: Iterable[Event], opening: str) -> Iterator[bytes]:
+    """``build`` as the bytes of one JSON array, piece by piece, for journals too long to hold."""
+    encode = msgspec.json.Encoder().encode
+    index, commands, agent_text = -1, 0, ""
+    for step in _steps(events, opening):
+        if step.opens:
+            if index >= 0:
+                yield _turn_end(agent_text, commands) + b","
+            else:
+                yield b"["
+            index, commands, agent_text = index + 1, 0, ""
+            yield b'{"index":%d,"userText":%b,"events":[' % (index, encode(step.user_text))
+        else:
+            yield b","
+        yield encode(step.entry)
+        commands += step.is_command
+        agent_text = agent_text if step.agent_text is None else step.agent_text
+    yield _turn_end(agent_text, commands) + b"]"
+
+
+def _turn_end(agent_text: str, commands: int) -> bytes:
+    return b'],"agentText":%b,"commandCount":%d}' % (msgspec.json.encode(agent_text), commands)
+
+
+class _Step:
+    """One entry, and what it does to the turn it belongs to."""
+
+    __slots__ = ("agent_text", "entry", "is_command", "opens", "user_text")
+
+    def __init__(self, found: dict[str, Any], *, user_text: str | None = None) -> None:
+        self.entry = found
+        self.opens = user_text is not None
+        self.user_text = user_text or ""
+        self.is_command = found["_tag"] == "command"
+        said = found["_tag"] == "message" and found["role"] == "assistant"
+        self.agent_text: str | None = found["text"] if said else None
+
+
+def _steps(events: Iterable[Event], opening: str) -> Iterator[_Step]:
+    said: str | None = None
+    acted = False
+    for event in events:
+        found = entry(event)
+        if found is None:
+            continue
+        if isinstance(event, Message) and event.role == "user":
+            if said is None or acted or event.text != said:
+                said, acted = event.text, False
+                yield _Step(found, user_text=said)
+            continue
+        if said is None:
+            said = opening
+            yield _opening(opening)
+        acted = True
+        yield _Step(found)
+    if said is None:
+        yield _opening(opening)
+
+
+def _opening(text: str) -> _Step:
+    return _Step(
+        {"_tag": "message", "role": "user", "text": text, "usage": None, "finishedAtMillis": None},
+        user_text=text,
+    )
