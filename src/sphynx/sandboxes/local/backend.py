@@ -1,0 +1,130 @@
+"""The local backend: opens sandboxes on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+from sphynx.contracts import BundleRef, SandboxSpec
+from sphynx.guest.bundle import minimal_environment
+from sphynx.sandboxes.local import warmth
+from sphynx.sandboxes.local.box import LocalBox, Place
+from sphynx.sandboxes.local.link import ZygoteLink
+from sphynx.sandboxes.local.paths import Folders, Root
+from sphynx.sandboxes.local.removal import remove
+from sphynx.sandboxes.local_root import LocalRoot
+
+
+class LocalBackend:
+    """Opens a sandbox per trial below ``root``.
+
+    ``env`` is the environment of whoever runs this: PATH and LANG are taken from it and nothing else.
+    ``bundle`` is for trials whose spec names none.
+    """
+
+    def __init__(
+        self, root: LocalRoot | None = None, *, env: Mapping[str, str], bundle: BundleRef | None = None
+    ) -> None:
+        self.root = root or LocalRoot(environ=env)
+        self._env = dict(env)
+        self._bundle = bundle
+        self._zygotes: dict[str, asyncio.Task[ZygoteLink]] = {}
+        self._boxes: set[LocalBox] = set()
+        self._tidied = False
+
+    async def start(self, bundle: BundleRef | None = None) -> None:
+        """Get ready for trials with this bundle. ``CompileError`` when it cannot be imported in a sandbox.
+
+        Not needed before ``open``; it tells of a broken import once, before the first trial.
+        """
+        await self._zygote(bundle or self._bundle)
+
+    async def open(self, spec: SandboxSpec) -> LocalBox:
+        """A new sandbox for one trial. Commands get PATH, HOME, TMPDIR, package caches and ``spec.env``."""
+        bundle = spec.bundle or self._bundle
+        zygote = await self._zygote(bundle)
+        folder = self.root.new_trial(spec.trial_id)
+        try:
+            place = _plain_place(folder)
+            env = {**self._commands_env(place), **spec.env}
+            runner = await zygote.open({"op": "open", "env": env, "workspace": place.workspace})
+        except BaseException:
+            await remove(folder)
+            raise
+        box = LocalBox(
+            place,
+            runner,
+            isolation="none",
+            warm=zygote.warm,
+            bundle=None if bundle is None else _standing(bundle.path),
+            remove=lambda: self._forget(box, folder),
+        )
+        self._boxes.add(box)
+        return box
+
+    def _commands_env(self, place: Place) -> dict[str, str]:
+        env = {
+            "PATH": self._env.get("PATH") or os.defpath,
+            "HOME": place.home,
+            "TMPDIR": place.tmp,
+            **self.root.package_variables(),
+        }
+        if self._env.get("LANG"):
+            env["LANG"] = self._env["LANG"]
+        return env
+
+    async def _forget(self, box: LocalBox, folder: Path) -> None:
+        await remove(folder)
+        self._boxes.discard(box)
+
+    async def _zygote(self, bundle: BundleRef | None) -> ZygoteLink:
+        """The zygote for this bundle, started when it is first asked for."""
+        key = "" if bundle is None else bundle.digest
+        task = self._zygotes.get(key)
+        if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
+            if not self._tidied:
+                self._tidied = True
+                self.root.tidy_in_background()
+            task = self._zygotes[key] = asyncio.create_task(self._start_zygote(bundle))
+        return await asyncio.shield(task)
+
+    async def _start_zygote(self, bundle: BundleRef | None) -> ZygoteLink:
+        empty = self.root.new_staging()
+        try:
+            env = minimal_environment(self._env, str(empty))
+            if bundle is not None:
+                link = await ZygoteLink.start(bundle.path, fresh=warmth.tracing(), env=env, cwd=empty)
+                if link.warm:
+                    return link
+                await link.close()
+            return await ZygoteLink.start(None, fresh="", env=env, cwd=empty)
+        finally:
+            await remove(empty)
+
+    async def aclose(self) -> None:
+        """Close every sandbox that is still open, and the processes behind them."""
+        for box in list(self._boxes):
+            await box.close()
+        for task in self._zygotes.values():
+            if task.done() and not task.cancelled() and task.exception() is None:
+                await task.result().close()
+            else:
+                task.cancel()
+        self._zygotes.clear()
+
+
+def _plain_place(folder: Path) -> Place:
+    """Workspace, home and temporary folder of a trial that is not isolated: where they are for everyone."""
+    roots = []
+    for name in ("work", "home", "tmp"):
+        path = f"{folder}/{name}"
+        os.mkdir(path, 0o700)
+        roots.append(Root(path, path))
+    return Place(folder, roots[0].inside, roots[1].inside, roots[2].inside, Folders(roots))
+
+
+def _standing(folder: Path) -> Callable[[], AbstractContextManager[str]]:
+    return lambda: nullcontext(str(folder))

@@ -1,0 +1,46 @@
+"""Starting fresh interpreters that find what this one finds, and nothing a trial has put in their way.
+
+``-P`` keeps the current folder off the path, and ``-s`` the user's site folder, which follows HOME: a trial's
+HOME is the agent's to write in. The places this process has from its user are added by name.
+"""
+
+from __future__ import annotations
+
+import os
+import site
+import sys
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[2]
+"""The folder of the ``sphynx`` package."""
+_FIND = "import site, sys; [site.addsitedir(p) for p in sys.argv.pop(1).split(':')]; "
+_PART = (
+    "import importlib; "
+    "importlib.import_module('sphynx.sandboxes.local.' + sys.argv[1]).main(int(sys.argv[2]))"
+)
+_GUEST = "import runpy; runpy.run_module('sphynx.guest', run_name='__main__', alter_sys=True)"
+
+
+def search_folders() -> list[str]:
+    """Folders with importable code that a fresh interpreter would not look into by itself."""
+    folders = [str(PACKAGE.parent)]
+    if site.ENABLE_USER_SITE:
+        folders.append(site.getusersitepackages())
+    folders += [
+        str(Path(folder).absolute()) for folder in os.environ.get("PYTHONPATH", "").split(":") if folder
+    ]
+    return [folder for folder in dict.fromkeys(folders) if ":" not in folder]
+
+
+def part_command(part: str, channel: int) -> list[str]:
+    """Starts the part ``zygote`` or ``supervisor``, which speaks on descriptor ``channel``."""
+    return [*_python(_FIND + _PART), part, str(channel)]
+
+
+def guest_command(*arguments: str) -> list[str]:
+    """``python -m sphynx.guest`` with ``arguments``."""
+    return [*_python(_FIND + _GUEST), *arguments]
+
+
+def _python(program: str) -> list[str]:
+    return [sys.executable, "-P", "-s", "-c", program, ":".join(search_folders())]
