@@ -121,6 +121,8 @@ class HarnessSetup:
     timeout_ms: int
     solution: Callable[[], Awaitable[ExecResult]] | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    recorder: str | None = None
+    """Where this machine shares the shell recorder with its trials; ``None``: the trial needs its own copy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,8 @@ class TurnResult:
     usage: Usage | None = None
     exit_code: int | None = None
     observed_model: str | None = None
+    note: str = ""
+    """Something a person should know though it decides nothing, such as an odd exit."""
 
 
 class Harness(Protocol):
