@@ -88,8 +88,8 @@ if not TYPE_CHECKING:
             from sphynx.errors import SphynxError
 
             raise SphynxError(
-                f"sphynx.{name} is not available inside a check: it needs {error.name}",
-                hint="import it inside the function that uses it, outside of checks and prepare",
+                f"sphynx.{name} is not available here: it needs {error.name}",
+                hint="a check in a sandbox has the builders only: import the rest where it is used",
             ) from None
 
     class _Package(type(sys)):

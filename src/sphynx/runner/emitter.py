@@ -133,7 +133,7 @@ class Emitter:
 
     def finished(self, reason: str) -> None:
         """``Finished``, once: later calls print nothing. ``failed: ...`` leaves the trial unscored."""
-        _text("reason", reason)
+        reason = _text("reason", reason)
         with self._lock:
             if self._finished:
                 return
@@ -173,7 +173,14 @@ def _clock() -> int:
 def _text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{name} must be text, not {type(value).__name__}")
-    return value
+    return _whole_characters(value)
+
+
+def _whole_characters(text: str) -> str:
+    """``text`` with lone halves of surrogate pairs replaced: no reader takes a line that holds one."""
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def _whole(name: str, value: object) -> int:
@@ -197,9 +204,8 @@ def _counts(given: Mapping[str, object]) -> dict[str, int]:
 
 
 def _as_text(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return _whole_characters(text)
 
 
 def _reason(error: BaseException) -> str:

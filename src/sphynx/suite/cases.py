@@ -152,18 +152,16 @@ class Case:
 
     def warnings(self, where: str, prompt: object) -> Iterator[Problem]:
         """What is allowed but hardly meant: variables the prompt never uses."""
-        if not isinstance(prompt, str):
-            return
-        for name in placeholders.render(prompt, self.variables)[2]:
+        used = placeholders.names(prompt) if isinstance(prompt, str) else self.variables
+        for name in [name for name in self.variables if name not in used]:
             fault = Fault(
                 "is not used by the prompt", at=f'variables["{name}"]', hint=f"{{{{{name}}}}} uses it"
             )
             yield problem(fault, where=where, file=self.file, line=self.line)
 
     def _unfilled(self, prompt: object) -> Iterator[Fault]:
-        if not isinstance(prompt, str):
-            return
-        for name in placeholders.render(prompt, self.variables)[1]:
+        asked = placeholders.names(prompt) if isinstance(prompt, str) else []
+        for name in [name for name in asked if name not in self.variables]:
             near = nearest(name, self.variables)
             hint = f'did you mean "{near}"?' if near else r"\{{ writes literal braces"
             yield Fault(f'has no value for "{name}", which the prompt uses', at="variables", hint=hint)

@@ -54,8 +54,12 @@ class Turn(Protocol):
     @property
     def command_count(self) -> int: ...
     @property
-    def events(self) -> Sequence[Mapping[str, Any]]:
-        """Journal entries in order: dicts with a ``_tag`` of message, command, fileChange or toolCall."""
+    def events(self) -> Sequence[Any]:
+        """Journal entries in order, as ``event["exitCode"]`` or ``event.exit_code``.
+
+        ``_tag`` is ``message`` (``role``, ``text``), ``command`` (``command``, ``exitCode``, ``output``),
+        ``fileChange`` (``paths``) or ``toolCall`` (``name``, ``input``, ``output``, ``error``, ``status``).
+        """
         ...
 
 
@@ -73,7 +77,7 @@ class Completed(Protocol):
 class CallLog(Protocol):
     """The calls a mock recorded."""
 
-    async def calls(self, name: str | None = None) -> Sequence[Mapping[str, Any]]:
+    async def calls(self, name: str | None = None) -> Sequence[Any]:
         """Every call in order, or those of the mock called ``name``."""
         ...
 

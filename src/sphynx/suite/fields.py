@@ -97,10 +97,15 @@ def units(text: str) -> int:
     return len(text) + sum(1 for char in text if char > "\uffff")
 
 
+def is_plain(text: str) -> bool:
+    """Whether ``text`` can be a process's variable or a UTF-8 file: no NUL, no half of a surrogate pair."""
+    return "\0" not in text and not any("\ud800" <= char <= "\udfff" for char in text)
+
+
 def show(value: object) -> str:
     """A value in an error: short, on one line, with its type unless it is text, without URL passwords."""
     if isinstance(value, str):
-        text = '"' + value.replace("\n", "\\n") + '"'
+        text = '"' + "".join(char if char.isprintable() else ascii(char)[1:-1] for char in value) + '"'
     elif isinstance(value, (bool, int, float)) or value is None:
         text = repr(value)
     elif isinstance(value, (list, tuple, dict, set)):
@@ -122,8 +127,8 @@ def text(*, low: int = 0, high: int | None = None) -> Check:
             yield Fault(f"must be text, not {show(value)}")
         elif low and not value.strip():
             yield Fault("must not be blank")
-        elif "\0" in value:
-            yield Fault("must not contain a NUL character")
+        elif not is_plain(value):
+            yield Fault("must be valid Unicode without NUL characters")
         elif high is not None and units(value) > high:
             yield Fault(f"must be at most {high:,} characters, this one has {units(value):,}")
 

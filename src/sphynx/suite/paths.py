@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sphynx.suite.fields import Fault, show, units
+from sphynx.suite.fields import Fault, is_plain, show, units
 
 LONGEST = 512
 
@@ -27,8 +27,8 @@ def workspace_path(value: Any) -> Iterator[Fault]:
         yield Fault(f"must stay inside the workspace, {show(value)} does not")
     elif not steps:
         yield Fault(f"must name something inside the workspace, not {show(value)}")
-    elif "\0" in value:
-        yield Fault("must not contain a NUL character")
+    elif not is_plain(value):
+        yield Fault("must be valid Unicode without NUL characters")
     elif units(value) > LONGEST:
         yield Fault(f"must be at most {LONGEST} characters, this one has {units(value)}")
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, TypeAlias, cast
 
-from sphynx.suite.fields import Fault, Field, faults_in, mapping, show, table_of, text, units
+from sphynx.suite.fields import Fault, Field, is_plain, mapping, record, show, table_of, text, units
 from sphynx.suite.paths import file_path, segments
 from sphynx.suite.shapes import FilesSource, RepoSource
 
@@ -14,6 +14,7 @@ TOTAL_FILE_UNITS = 2_000_000
 _SHORT = r"(?P<name>[A-Za-z0-9][\w.-]*/[\w][\w.-]*?)(?:\.git)?(?:@(?P<ref>.+))?"
 _URL = r"(?P<url>(?:[A-Za-z][A-Za-z0-9+.-]*://|[\w.-]+@[\w.-]+:).+?)(?:(?<=\.git)@(?P<ref>[^@]+))?"
 _BAD = r"[\s\0]"
+_BAD_IN_PATH = r"[\0-\x1f\x7f]"
 
 
 class Repo:
@@ -50,7 +51,8 @@ class Repo:
             self._fault(
                 f"takes owner/name, owner/name@ref, a clone URL or a path like ./app, not {show(given)}"
             )
-        if re.search(_BAD, given) or self.url.startswith("-"):
+        spaces_are_fine = is_path(given) or given.startswith("file:")
+        if re.search(_BAD_IN_PATH if spaces_are_fine else _BAD, given) or self.url.startswith("-"):
             self._fault(f"cannot clone {show(given)}")
         self._check_ref(ref)
 
@@ -160,7 +162,7 @@ def source_faults(value: Any) -> Iterator[Fault]:
                 'must have a "kind" of "repo", "files" or "empty"', hint="or use repo(), files(), empty"
             )
             return
-        yield from faults_in(_KINDS[kind], items, what=f"a {kind} source")
+        yield from record(_KINDS[kind], what=f"a {kind} source")(items)
     source = source_from(value)
     if isinstance(source, Repo):
         yield from source.faults
@@ -185,6 +187,8 @@ def _files_faults(given: object) -> Iterator[Fault]:
         if not isinstance(content, str):
             yield Fault(f"must be text, not {show(content)}", at=at)
             continue
+        if not is_plain(content):
+            yield Fault("must be valid Unicode without NUL characters", at=at)
         total += units(content)
         plain = "/".join(segments(path))
         if plain in seen:
