@@ -114,3 +114,26 @@ def _opening(text: str) -> _Step:
         {"_tag": "message", "role": "user", "text": text, "usage": None, "finishedAtMillis": None},
         user_text=text,
     )
+
+
+def turn(
+    events: Iterable[Event], *, index: int, user_text: str, commands: int | None = None
+) -> dict[str, Any]:
+    """One turn of a conversation whose turns are known: ``events`` are what happened in it.
+
+    The person's message comes first even when ``events`` lack it. ``commands`` is given when ``events`` are
+    not all there were.
+    """
+    steps = [found for event in events if (found := entry(event)) is not None]
+    opens = bool(steps) and steps[0]["_tag"] == "message" and steps[0]["role"] == "user"
+    if not opens:
+        steps.insert(0, _opening(user_text).entry)
+    said = [step["text"] for step in steps if step["_tag"] == "message" and step["role"] == "assistant"]
+    counted = sum(step["_tag"] == "command" for step in steps)
+    return {
+        "index": index,
+        "userText": user_text,
+        "agentText": said[-1] if said else "",
+        "commandCount": counted if commands is None else commands,
+        "events": steps,
+    }

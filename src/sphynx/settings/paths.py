@@ -1,0 +1,44 @@
+"""Where things are: the project, its batches, the server to talk to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+HOSTED_URL = "https://api.sphynx.sh"
+HOSTED_WEB_URL = "https://www.sphynx.sh"
+STATE = ".sphynx"
+
+
+def project_root(cwd: Path) -> Path:
+    """The nearest folder upwards with ``pyproject.toml``, else with ``.git``, else ``cwd`` itself."""
+    start = cwd.absolute()
+    for marker in ("pyproject.toml", ".git"):
+        for folder in (start, *start.parents):
+            if (folder / marker).exists():
+                return folder
+    return start
+
+
+def batches_folder(cwd: Path) -> Path:
+    """``.sphynx/batches`` of the project; nothing is created."""
+    return project_root(cwd) / STATE / "batches"
+
+
+def api_key(env: Mapping[str, str]) -> str | None:
+    """``SPHYNX_API_KEY``; a blank one counts as none."""
+    return env.get("SPHYNX_API_KEY", "").strip() or None
+
+
+def base_url(env: Mapping[str, str]) -> str:
+    """The server's address without a slash at its end: ``SPHYNX_BASE_URL`` or the hosted service."""
+    return (env.get("SPHYNX_BASE_URL", "").strip() or HOSTED_URL).rstrip("/")
+
+
+def web_url(env: Mapping[str, str]) -> str:
+    """Where links to batches lead: ``SPHYNX_WEB_URL``, else the server's own address."""
+    given = env.get("SPHYNX_WEB_URL", "").strip()
+    if given:
+        return given.rstrip("/")
+    server = base_url(env)
+    return HOSTED_WEB_URL if server == HOSTED_URL else server
