@@ -50,7 +50,7 @@ class LocalBackend:
         try:
             place = _plain_place(folder)
             env = {**self._commands_env(place), **spec.env}
-            runner = await zygote.open({"op": "open", "env": env, "workspace": place.workspace})
+            runner = await zygote.lease(env, place.workspace)
         except BaseException:
             await remove(folder)
             raise

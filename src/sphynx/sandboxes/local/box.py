@@ -90,9 +90,7 @@ class LocalBox:
         return result(await job.run(message, [out_end, err_end]), out, err)
 
     def _folder(self, cwd: str | None) -> str:
-        return (
-            self.workspace if cwd is None else f"{self.workspace}/{cwd}" if not cwd.startswith("/") else cwd
-        )
+        return self.workspace if cwd is None else os.path.join(self.workspace, cwd)
 
     async def guest(
         self, request: GuestRequest, *, on_frame: OnFrame, on_output: OnChunk | None = None

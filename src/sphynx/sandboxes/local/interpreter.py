@@ -13,7 +13,8 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2]
 """The folder of the ``sphynx`` package."""
-_FIND = "import site, sys; [site.addsitedir(p) for p in sys.argv.pop(1).split(':')]; "
+_FIND = "import site, sys; [site.addsitedir(p) for p in sys.argv.pop(1).split(':') if p]; "
+_OURS = "sys.path.insert(0, sys.argv.pop(1)); "
 _PART = (
     "import importlib; "
     "importlib.import_module('sphynx.sandboxes.local.' + sys.argv[1]).main(int(sys.argv[2]))"
@@ -23,24 +24,26 @@ _GUEST = "import runpy; runpy.run_module('sphynx.guest', run_name='__main__', al
 
 def search_folders() -> list[str]:
     """Folders with importable code that a fresh interpreter would not look into by itself."""
-    folders = [str(PACKAGE.parent)]
+    added = os.environ.get("PYTHONPATH", "").split(":")
+    folders = [os.path.abspath(folder) for folder in added if folder]
     if site.ENABLE_USER_SITE:
         folders.append(site.getusersitepackages())
-    folders += [
-        str(Path(folder).absolute()) for folder in os.environ.get("PYTHONPATH", "").split(":") if folder
-    ]
     return [folder for folder in dict.fromkeys(folders) if ":" not in folder]
 
 
 def part_command(part: str, channel: int) -> list[str]:
     """Starts the part ``zygote`` or ``supervisor``, which speaks on descriptor ``channel``."""
-    return [*_python(_FIND + _PART), part, str(channel)]
+    return [*_python(_PART), part, str(channel)]
 
 
 def guest_command(*arguments: str) -> list[str]:
     """``python -m sphynx.guest`` with ``arguments``."""
-    return [*_python(_FIND + _GUEST), *arguments]
+    return [*_python(_GUEST), *arguments]
 
 
 def _python(program: str) -> list[str]:
-    return [sys.executable, "-P", "-s", "-c", program, ":".join(search_folders())]
+    folders = ":".join(search_folders())
+    root = str(PACKAGE.parent)
+    if root in site.getsitepackages():
+        return [sys.executable, "-P", "-s", "-c", _FIND + program, folders]
+    return [sys.executable, "-P", "-s", "-c", _FIND + _OURS + program, folders, root]

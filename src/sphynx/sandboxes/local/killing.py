@@ -10,6 +10,10 @@ import os
 import signal
 import time
 
+TYPE_CHECKING = False  # the name is enough for type checkers, and typing is slow to import
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _SUBREAPER = 36
 _DUMPABLE = 4
 _UNKILLABLE_S = 8.0
@@ -25,11 +29,17 @@ def refuse_tracing() -> None:
     _prctl(_DUMPABLE, 0)
 
 
-def _prctl(option: int, value: int) -> None:
-    import ctypes
+_prctl_function: Callable[..., int] | None = None
 
-    if ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), f"prctl({option}) failed")
+
+def _prctl(option: int, value: int) -> None:
+    global _prctl_function
+    if _prctl_function is None:
+        import ctypes
+
+        _prctl_function = ctypes.CDLL(None).prctl  # kept: a fork then inherits it ready for use
+    if _prctl_function(option, value, 0, 0, 0) != 0:
+        raise OSError(f"prctl({option}) failed")
 
 
 def children(pid: int) -> list[int]:

@@ -6,7 +6,7 @@ import asyncio
 import os
 import socket
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,50 +28,60 @@ class Ended:
     problem: str = ""
 
 
+_KILLED_TEXT = "the process that watches over the trial was killed"
 KILLED = Ended(exit_code=137, timed_out=False, duration_ms=0.0)
 
 
 class Link:
-    """One supervisor as the host sees it."""
+    """The host's end of one supervisor's control socket."""
 
     def __init__(self, control: socket.socket) -> None:
         self._loop = asyncio.get_running_loop()
         self._control = control
         self._jobs: dict[int, asyncio.Future[Ended]] = {}
         self._numbers = 0
-        self._gone: asyncio.Future[None] = self._loop.create_future()
-        self._closing = False
+        self._trial_ended: asyncio.Future[None] = self._loop.create_future()
+        self.alive = True
         control.setblocking(False)
         self._loop.add_reader(control.fileno(), self._read)
 
+    async def open(self, env: Mapping[str, str], workspace: str) -> None:
+        """Begin a trial."""
+        self._trial_ended = self._loop.create_future()
+        await self._send({"op": "open", "env": dict(env), "workspace": workspace})
+
     async def start(self, message: dict[str, Any], files: Sequence[int]) -> tuple[int, asyncio.Future[Ended]]:
         """Ask for a job; gives its number and how it will have ended."""
-        if self._closing or self._gone.done():
-            raise lost("the sandbox is closed")
         self._numbers += 1
         number = self._numbers
         ended: asyncio.Future[Ended] = self._loop.create_future()
         self._jobs[number] = ended
         try:
-            await self.send({**message, "id": number}, files)
+            await self._send({**message, "id": number}, files)
         except BaseException:
-            del self._jobs[number]
+            self._jobs.pop(number, None)
             raise
         return number, ended
 
-    async def send(self, message: dict[str, Any], files: Sequence[int] = ()) -> None:
+    async def _send(self, message: dict[str, Any], files: Sequence[int] = ()) -> None:
+        if not self.alive:
+            raise lost(_KILLED_TEXT)
         await send_soon(self._control, message, files)
 
     def kill(self, number: int) -> None:
         """End one job and its tree. Nothing happens when it is over."""
-        if number not in self._jobs or self._closing:
+        if number in self._jobs:
+            self._tell({"op": "kill", "id": number})
+
+    def _tell(self, message: dict[str, Any]) -> None:
+        if not self.alive:
             return
         try:
-            wire.send(self._control, {"op": "kill", "id": number})
+            wire.send(self._control, message)
         except BlockingIOError:
-            self._loop.call_later(0.01, self.kill, number)
+            self._loop.call_later(0.01, self._tell, message)
         except OSError:
-            return
+            return  # it is gone, and the end of file tells so
 
     def _read(self) -> None:
         try:
@@ -80,41 +90,73 @@ class Link:
             return
         except OSError:
             message = None
-        if message is None or "closed" in message:
-            self._end()
-            return
-        ended = self._jobs.pop(message["id"], None)
-        if ended is not None and not ended.done():
-            ended.set_result(_ended(message))
+        if message is None:
+            self.drop()
+        elif "ended" in message:
+            self._end_jobs(None)
+            if message["left"]:
+                self.drop()
+            else:
+                _settle(self._trial_ended)
+        else:
+            ended = self._jobs.pop(message["id"], None)
+            if ended is not None and not ended.done():
+                ended.set_result(_ended(message))
 
-    def _end(self) -> None:
+    def _end_jobs(self, problem: Exception | None) -> None:
+        jobs, self._jobs = self._jobs, {}
+        for ended in jobs.values():
+            if not ended.done():
+                ended.set_result(KILLED) if problem is None else ended.set_exception(problem)
+
+    def drop(self) -> None:
+        """Let go of the supervisor: it kills everything it started and exits."""
+        if not self.alive:
+            return
+        self.alive = False
         self._loop.remove_reader(self._control.fileno())
         self._control.close()
-        for ended in self._jobs.values():
-            if ended.done():
-                continue
-            if self._closing:
-                ended.set_result(KILLED)
-            else:
-                ended.set_exception(lost("the trial's supervisor was killed"))
-        self._jobs.clear()
-        if not self._gone.done():
-            self._gone.set_result(None)
+        self._end_jobs(lost(_KILLED_TEXT))
+        _settle(self._trial_ended)
 
-    def let_go(self) -> None:
-        """Close our side of the socket: the supervisor kills everything it started."""
-        if self._closing:
-            return
-        self._closing = True
-        if not self._gone.done():
-            self._control.shutdown(socket.SHUT_WR)
+    async def end(self) -> None:
+        """End the trial and wait until every process of it is dead. Afterwards another may be opened."""
+        self._tell({"op": "end"})
+        if self.alive:
+            await asyncio.wait([self._trial_ended], timeout=_CLOSE_S)
+        if not self._trial_ended.done():
+            self.drop()
+
+
+class Lease:
+    """A supervisor in the hands of one trial; ``give_back`` is told when the trial is over."""
+
+    def __init__(self, link: Link, give_back: Callable[[Link], None]) -> None:
+        self._link = link
+        self._give_back = give_back
+        self._closed = False
+
+    async def start(self, message: dict[str, Any], files: Sequence[int]) -> tuple[int, asyncio.Future[Ended]]:
+        """See ``Link.start``."""
+        if self._closed:
+            raise lost("the sandbox is closed")
+        return await self._link.start(message, files)
+
+    def kill(self, number: int) -> None:
+        """See ``Link.kill``."""
+        if not self._closed:
+            self._link.kill(number)
 
     async def close(self) -> None:
-        """Let go and wait until every process of the trial is dead."""
-        self.let_go()
-        await asyncio.wait([self._gone], timeout=_CLOSE_S)
-        if not self._gone.done():
-            self._end()
+        """Kill and reap every process of the trial. Call it once."""
+        self._closed = True
+        await self._link.end()
+        self._give_back(self._link)
+
+
+def _settle(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 def _ended(message: dict[str, Any]) -> Ended:
@@ -151,6 +193,7 @@ class ZygoteLink:
         self._process = process
         self._sock = sock
         self._errors = errors
+        self._idle: list[Link] = []
         self.warm = False
         self.why_not_warm = ""
 
@@ -213,8 +256,27 @@ class ZygoteLink:
         lines = os.pread(self._errors, 20_000, 0).decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else "it said nothing"
 
-    async def open(self, message: dict[str, Any], files: Sequence[int] = ()) -> Link:
-        """Fork a supervisor, or with ``op`` ``isolate`` start one in bubblewrap."""
+    async def lease(self, env: Mapping[str, str], workspace: str) -> Lease:
+        """A supervisor for one trial: one that has just ended another, or a new one."""
+        while True:
+            link = self._idle.pop() if self._idle else await self._start({"op": "fork"}, [])
+            try:
+                await link.open(env, workspace)
+            except StageError:
+                if link.alive:
+                    raise
+            else:
+                return Lease(link, self._keep)
+
+    async def isolated(
+        self, argv: Sequence[str], files: Sequence[int], env: Mapping[str, str], workspace: str
+    ) -> Lease:
+        """A supervisor that ``argv`` starts: descriptor 3 is its control socket, ``files`` are 4, 5, ..."""
+        link = await self._start({"op": "isolate", "argv": list(argv)}, files)
+        await link.open(env, workspace)
+        return Lease(link, Link.drop)
+
+    async def _start(self, message: dict[str, Any], files: Sequence[int]) -> Link:
         here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with there:
             try:
@@ -224,9 +286,15 @@ class ZygoteLink:
                 raise
         return Link(here)
 
+    def _keep(self, link: Link) -> None:
+        if link.alive:
+            self._idle.append(link)
+
     async def close(self) -> None:
         """Let go of it and wait until its last supervisor has ended."""
         self._sock.close()
+        while self._idle:
+            self._idle.pop().drop()
         end = asyncio.get_running_loop().time() + _CLOSE_S
         pause = 0.001
         while self._process.poll() is None and asyncio.get_running_loop().time() < end:

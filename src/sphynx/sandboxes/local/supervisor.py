@@ -1,14 +1,17 @@
-"""One trial's supervisor: starts its commands and guest functions, and ends all of them. Linux, stdlib only.
+"""A trial's supervisor: starts its commands and guest functions, and ends all of them. Linux, stdlib only.
 
 It is a subreaper in a session of its own. Requests come over a control socket as ``wire`` messages:
 
+    {"op": "open", "env", "workspace"}                         a trial begins
     {"op": "exec", "id", "argv", "cwd", "env", "timeout_ms"}   + files: stdout, stderr, then 3, 4, ... if any
     {"op": "guest", "id", "request", "env", "timeout_ms"}      + files: output, frames   (warm bundle only)
     {"op": "kill", "id"}
+    {"op": "end"}                                              kill and reap everything the trial started
 
 Answers are ``{"id", "status", "timed_out", "ms"}`` with a raw wait status, or ``{"id", "error", "code"}``
-when nothing was started. When the socket's other end closes, because the trial is over or the host is gone, it
-kills its whole tree, answers ``{"closed": <killed>, "left": <refused to die>}`` and exits.
+when nothing was started. The end is answered by ``{"ended": <killed>, "left": <refused to die>}``; after it
+the same process may serve the next trial, which saves a fork: it never runs a line of a trial's own code.
+When the socket's other end closes, as the host is gone or needs it no more, it kills everything and exits.
 """
 
 from __future__ import annotations
@@ -54,25 +57,23 @@ class Job:
 
 
 class Supervisor:
-    """Serves one trial until the host lets go of the control socket."""
+    """Serves one trial at a time, until the host lets go of the control socket."""
 
     def __init__(
         self,
         control: socket.socket,
-        env: dict[str, str],
-        workspace: str,
         run_guest: Callable[[dict[str, Any], Callable[[dict[str, Any]], None]], int] | None = None,
     ) -> None:
         self.control = control
-        self.env = env
-        self.workspace = workspace
+        self.env: dict[str, str] = {}
+        self.workspace = "/"
         self.run_guest = run_guest
         self.jobs: dict[int, Job] = {}
         self.woken = -1
         self.wake = -1
 
     def serve(self) -> None:
-        """Work until end of file, then kill everything and say how many there were."""
+        """Work until end of file, then kill everything."""
         self.woken, self.wake = wake_on_child()
         poll = select.poll()
         poll.register(self.control, select.POLLIN)
@@ -86,8 +87,7 @@ class Supervisor:
             if self.control.fileno() in ready:
                 listening = self.handle()
             self.end_late_ones()
-        killed, left = killing.kill_all()
-        self.answer({"closed": killed, "left": left})
+        killing.kill_all()
 
     def patience(self) -> int | None:
         """Milliseconds until the next time limit."""
@@ -107,14 +107,29 @@ class Supervisor:
         if message is None:
             return False
         try:
-            if message["op"] == "kill":
-                self.kill(message["id"])
-            else:
-                self.start(message, files)
+            return self.act(message, files)
         finally:
             for fd in files:
                 os.close(fd)
+
+    def act(self, message: dict[str, Any], files: list[int]) -> bool:
+        op = message["op"]
+        if op == "open":
+            self.env, self.workspace = message["env"], message["workspace"]
+        elif op == "kill":
+            self.kill(message["id"])
+        elif op == "end":
+            return self.end()
+        else:
+            self.start(message, files)
         return True
+
+    def end(self) -> bool:
+        """Kill everything of the trial; false when something refused to die: no other trial may meet it."""
+        killed, left = killing.kill_all()
+        self.jobs.clear()
+        self.answer({"ended": killed, "left": left})
+        return left == 0
 
     def start(self, message: dict[str, Any], files: list[int]) -> None:
         try:
@@ -233,12 +248,9 @@ def find_program(name: str, path: str) -> str:
 
 
 def main(channel: int) -> None:
-    """The isolated form: the control socket is descriptor 3, the first message says what the trial is."""
+    """The isolated form, inside bubblewrap: ``channel`` is the inherited control socket."""
     control = socket.socket(fileno=channel)
     os.set_inheritable(channel, False)
-    message, _ = wire.receive(control)
-    if message is None:
-        return
     killing.become_subreaper()
     killing.refuse_tracing()
-    Supervisor(control, message["env"], message["workspace"]).serve()
+    Supervisor(control).serve()

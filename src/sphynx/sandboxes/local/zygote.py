@@ -4,7 +4,7 @@ Started by exec before anything else, so that no thread or event loop of the hos
 talks to it over a socket:
 
     {"bundle": <folder or null>, "fresh": <why not warm>}   -> {"ready", "warm", "why"} or {"failed": {...}}
-    {"op": "open", "env", "workspace"}             + file: the supervisor's end of a control socket
+    {"op": "fork"}                                 + file: the supervisor's end of a control socket
     {"op": "isolate", "argv"}                      + files: those become 3, 4, ... of what is started
 
 Not ready means that the import worked, but left this process unfit to be forked: it ends, and the host starts
@@ -64,14 +64,14 @@ class Zygote:
         if message is None:
             return False
         try:
-            pid = self.isolate(message, files) if message["op"] == "isolate" else self.fork(message, files[0])
+            pid = self.isolate(message, files) if message["op"] == "isolate" else self.fork(files[0])
             self.supervisors.add(pid)
         finally:
             for fd in files:
                 os.close(fd)
         return True
 
-    def fork(self, message: dict[str, Any], control: int) -> int:
+    def fork(self, control: int) -> int:
         pid = os.fork()
         if pid:
             return pid
@@ -82,9 +82,7 @@ class Zygote:
             self.host.close()
             os.setsid()
             killing.become_subreaper()
-            Supervisor(
-                socket.socket(fileno=control), message["env"], message["workspace"], self.run_guest
-            ).serve()
+            Supervisor(socket.socket(fileno=control), self.run_guest).serve()
         finally:
             os._exit(0)
 
