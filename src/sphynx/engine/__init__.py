@@ -51,7 +51,7 @@ _HOMES = {
 }
 _LAZY = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = [  # noqa: RUF022
+__all__ = [
     "BatchFolder",
     "BatchResult",
     "LocalOptions",

@@ -167,7 +167,7 @@ def write_atomically(path: Path, data: bytes) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
-    os.rename(part, path)
+    os.replace(part, path)  # noqa: PTH105 - no Path objects on the way of every trial
 
 
 def batches_folder(root: Path) -> Path:
@@ -220,11 +220,7 @@ def read_batch(folder: Path) -> StoredBatch:
 
 def read_events(trial_folder: Path) -> Iterator[Event]:
     """The journal of a trial, oldest first; a last line that was cut off is left out."""
-    try:
-        with (trial_folder / "journal.jsonl").open("rb") as lines:
-            yield from store.decode_lines(lines)
-    except FileNotFoundError:
-        return
+    return store.read(trial_folder / "journal.jsonl")
 
 
 def _trial_folders(folder: Path) -> Iterable[Path]:

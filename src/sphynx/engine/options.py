@@ -64,6 +64,8 @@ class PlannedSuite:
     variants: list[CompiledVariant]
     trials: int
     batch_id: str
+    root: Path
+    """The project whose ``.sphynx`` folder keeps the batch."""
     earlier: list[TrialRecord] = field(default_factory=list)
     """Resumed batches: the records that stand, which are not run again."""
     resumed: BatchRecord | None = None

@@ -35,7 +35,7 @@ class Stop:
             watcher()
 
     def watch(self, call: Callable[[], None]) -> Callable[[], None]:
-        """Call ``call`` when the run is stopped, at once if it already is. Returns what takes it off again."""
+        """Call ``call`` when the run is stopped, or now if it is already. Returns what takes it off."""
         with self._lock:
             if self._reason is None:
                 self._watchers.append(call)

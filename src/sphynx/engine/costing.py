@@ -1,0 +1,65 @@
+"""What a local trial cost, component by component. What is not known stays unknown."""
+
+from __future__ import annotations
+
+from sphynx.journal.events import Usage
+from sphynx.pricing import price
+from sphynx.schema.records import CostLine
+
+
+def cost_lines(model: str, usage: Usage | None, *, harness: str) -> list[CostLine]:
+    """Model, harness, sandbox and platform. On one's own machine only the model costs anything."""
+    return [
+        _model_line(model, usage),
+        CostLine(
+            component="harness",
+            classification="included",
+            usd=0.0,
+            source="connection",
+            explanation=f"{harness} runs with your own keys",
+        ),
+        CostLine(
+            component="sandbox",
+            classification="included",
+            usd=0.0,
+            source="connection",
+            explanation="your own machine",
+            detail={"provider": "local", "connectionMode": "local", "sessions": 1},
+        ),
+        CostLine(
+            component="platform",
+            classification="included",
+            usd=0.0,
+            source="platform",
+            explanation="a local run",
+            detail={"evalUnits": 1},
+        ),
+    ]
+
+
+def _model_line(model: str, usage: Usage | None) -> CostLine:
+    found = price(model, usage)
+    detail: dict[str, object] = {"model": model}
+    if usage is not None:
+        detail |= {
+            "inputTokens": usage.input_tokens,
+            "outputTokens": usage.output_tokens,
+            "cacheReadTokens": usage.cache_read_tokens,
+            "cacheWriteTokens": usage.cache_write_tokens,
+            "totalTokens": usage.total,
+        }
+    if found.snapshot is not None:
+        detail["rateSnapshot"] = found.snapshot
+    return CostLine(
+        component="model",
+        classification="unknown" if found.usd is None else "estimate",
+        usd=found.usd,
+        source=found.source,
+        explanation=found.explanation,
+        detail=detail,
+    )
+
+
+def incomplete(lines: list[CostLine]) -> bool:
+    """Whether the sum leaves something out."""
+    return any(line.classification == "unknown" for line in lines)

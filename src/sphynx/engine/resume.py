@@ -1,0 +1,85 @@
+"""Plan the rest of a batch that was cut off: the trials without a record, under unchanged definitions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sphynx.compiler import compile_files
+from sphynx.compiler.compiled import CompiledSuite
+from sphynx.engine.batch_folder import find_batch, read_batch
+from sphynx.engine.options import LocalOptions, LocalPlan, PlannedSuite
+from sphynx.engine.plan import check_options, local_root, needs_of
+from sphynx.errors import UsageError
+from sphynx.schema.records import BatchRecord, TrialRecord
+
+
+def plan_resume(batch_id: str, options: LocalOptions) -> LocalPlan:
+    """Plan what a batch still lacks. With ``retry_void`` void and timed-out trials run again too.
+
+    Nothing an earlier attempt left is touched: a new attempt gets a folder of its own. Raises ``UsageError``
+    when there is no such batch, or when a case or profile is no longer what it was.
+    """
+    check_options(options)
+    folder = find_batch(options.cwd, batch_id)
+    stored = read_batch(folder)
+    root = folder.parents[2]
+    record = stored.record
+    path = root / str(record.x.get("path") or record.file)
+    compiled = _suite(compile_files([path], cwd=options.cwd, staging=local_root(options).staging), record)
+    stands = [trial for trial in stored.recorded if _stands(trial, options.retry_void)]
+    planned = PlannedSuite(
+        compiled=compiled,
+        cases=_chosen(compiled.cases, [run.case_id for run in record.runs], lambda case: case.case.id),
+        variants=_chosen(compiled.variants, [run.variant for run in record.runs], lambda v: v.label),
+        trials=record.runs[0].trials,
+        batch_id=record.id,
+        root=root,
+        earlier=stands,
+        resumed=record,
+    )
+    _check_unchanged(planned, record)
+    isolate = options.isolate or record.isolation != "none"
+    options = replace(options, isolate=isolate)
+    plan = LocalPlan([planned], options)
+    if planned.remaining:
+        plan.needs = needs_of([planned], options)
+    return plan
+
+
+def _stands(trial: TrialRecord, retry_void: bool) -> bool:
+    return not (retry_void and trial.status in ("void", "timed_out"))
+
+
+def _suite(compiled: list[CompiledSuite], record: BatchRecord) -> CompiledSuite:
+    for suite in compiled:
+        if suite.suite.id == record.suite_id:
+            return suite
+    raise UsageError(f'{record.file} no longer has the suite "{record.suite_id}"', hint="start a new batch")
+
+
+def _chosen(found, wanted, name):
+    by_name = {}
+    for item in found:
+        by_name.setdefault(name(item), item)
+    return [by_name[key] for key in dict.fromkeys(wanted) if key in by_name]
+
+
+def _check_unchanged(planned: PlannedSuite, record: BatchRecord) -> None:
+    cases = {case.case.id: case.definition_hash for case in planned.cases}
+    variants = {variant.label: variant for variant in planned.variants}
+    for run in record.runs:
+        if cases.get(run.case_id) != run.definition_hash:
+            what = "has changed" if run.case_id in cases else "is gone"
+            raise _changed(f'{record.file}: case "{run.case_id}" {what}', record)
+        variant = variants.get(run.variant)
+        version = variant.profile.version if variant and variant.profile else None
+        if variant is None or version != run.profile_version:
+            what = "the profile has changed" if variant else "the variant is gone"
+            raise _changed(f"{record.file}: {run.variant}: {what}", record)
+
+
+def _changed(what: str, record: BatchRecord) -> UsageError:
+    return UsageError(
+        f"{what} since batch {record.id} was started, so its trials would not be comparable",
+        hint="start a new batch",
+    )

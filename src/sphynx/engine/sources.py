@@ -1,0 +1,187 @@
+"""Put a case's source into its workspace: nothing, a few files, or a clone that carries no credentials."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os.path import normpath
+from pathlib import Path, PurePosixPath
+from time import monotonic
+from typing import Any
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from sphynx.contracts import ExecResult, Sandbox
+from sphynx.errors import StageError
+from sphynx.redaction import Redactor
+
+LIMIT_S = 300.0
+STAGE = "source"
+
+_HOST_NAMES = (
+    "HOME", "XDG_CONFIG_HOME", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "USER", "LOGNAME", "GIT_SSL_CAINFO",
+    "GIT_SSL_CAPATH", "SSL_CERT_FILE", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy",
+    "https_proxy", "no_proxy", "all_proxy",
+)  # fmt: skip
+_QUIET = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GCM_INTERACTIVE": "never",
+    "GIT_ASKPASS": "",
+    "SSH_ASKPASS": "",
+    "GIT_SSH_COMMAND": "ssh -o BatchMode=yes -o StrictHostKeyChecking=accept-new",
+    "GIT_LFS_SKIP_SMUDGE": "0",
+    "LC_ALL": "C",
+}
+_SETTINGS = ("-c", "core.hooksPath=/dev/null", "-c", "init.templateDir=", "-c", "advice.detachedHead=false")
+
+
+@dataclass(frozen=True, slots=True)
+class CloneUrl:
+    """A clone URL without its credentials, and the credentials in the form git takes from its environment."""
+
+    url: str
+    secrets: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+def split_credentials(url: str) -> CloneUrl:
+    """Take user and password out of an http(s) URL. Other URLs come back as they are."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or "@" not in parts.netloc:
+        return CloneUrl(url)
+    userinfo, _, host = parts.netloc.rpartition("@")
+    user, colon, password = userinfo.partition(":")
+    basic = base64.b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode()
+    clean = urlunsplit((parts.scheme, host, parts.path, parts.query, ""))
+    secret = password if colon and password else user
+    env = {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": f"http.{parts.scheme}://{host}/.extraHeader",
+        "GIT_CONFIG_VALUE_0": f"Authorization: Basic {basic}",
+    }
+    return CloneUrl(clean, (basic, userinfo, secret, unquote(secret)), env)
+
+
+def git_env(host: Mapping[str, str]) -> dict[str, str]:
+    """Environment of git: never asks, and knows the user's own credential helpers and ssh agent."""
+    return {**{name: host[name] for name in _HOST_NAMES if host.get(name)}, **_QUIET}
+
+
+async def place_source(
+    box: Sandbox,
+    source: Any,
+    *,
+    base: Path,
+    redactor: Redactor,
+    host_env: Mapping[str, str] | None = None,
+) -> None:
+    """Fill the workspace. Paths of repositories are meant from ``base``, the eval file's folder.
+
+    Raises ``StageError`` with git's own reason, redacted, when it cannot.
+    """
+    kind = source.kind
+    if kind == "files":
+        for path, text in source.files.items():
+            await box.write(f"{box.workspace}/{inside(path)}", text.encode("utf-8", "surrogatepass"))
+    elif kind == "repo":
+        url = _file_url(source.url, base)
+        await _Clone(box, url, source.ref, redactor, git_env(host_env or {})).run()
+
+
+def inside(path: str) -> str:
+    """A workspace-relative path, or ``StageError`` when it would leave the workspace."""
+    pure = PurePosixPath(path)
+    if pure.is_absolute() or ".." in pure.parts or not pure.parts or "\0" in path:
+        raise StageError(f'the file "{path}" would leave the workspace', stage=STAGE, cause="setup")
+    return str(pure)
+
+
+class _Clone:
+    """One clone: shallow, and holding no commit but the one that was asked for."""
+
+    def __init__(
+        self, box: Sandbox, url: str, ref: str | None, redactor: Redactor, env: Mapping[str, str]
+    ) -> None:
+        found = split_credentials(url)
+        for secret in found.secrets:
+            redactor.add(secret)
+        self.box = box
+        self.url = found.url
+        self.ref = ref
+        self.redactor = redactor
+        self.env = {**env, **found.env}
+        self.ends = monotonic() + LIMIT_S
+
+    async def run(self) -> None:
+        if self.ref is None:
+            await self.must("clone", "--quiet", "--depth", "1", "--", self.url, self.box.workspace)
+            return
+        await self.must("init", "--quiet", self.box.workspace)
+        await self.must("remote", "add", "origin", self.url)
+        fetched = await self.git("fetch", "--quiet", "--depth", "1", "origin", self.ref)
+        if fetched.exit_code != 0:
+            commit = await self.full_commit(fetched)
+            await self.must("fetch", "--quiet", "--depth", "1", "origin", commit)
+        await self.must("checkout", "--quiet", "--detach", "FETCH_HEAD")
+
+    async def full_commit(self, refused: ExecResult) -> str:
+        """Servers give out full ids only: look a short one up in a history without files."""
+        if not _looks_short(self.ref or ""):
+            raise self.failure(refused)
+        history = f"{self.box.tmp}/sphynx-history"
+        await self.must("clone", "--quiet", "--bare", "--filter=tree:0", "--", self.url, history)
+        found = await self.git("--git-dir", history, "rev-parse", "--verify", f"{self.ref}^{{commit}}")
+        await self.box.exec(["rm", "-rf", history])
+        if found.exit_code != 0:
+            raise self.failure(refused)
+        return found.stdout.decode("ascii", "replace").strip()
+
+    async def must(self, *args: str) -> None:
+        result = await self.git(*args)
+        if result.exit_code != 0:
+            raise self.failure(result)
+
+    async def git(self, *args: str) -> ExecResult:
+        left = self.ends - monotonic()
+        if left <= 0:
+            raise self.too_slow()
+        argv = ["git", *_SETTINGS, *args]
+        result = await self.box.exec(argv, env=self.env, timeout_ms=max(1, int(left * 1000)))
+        if result.timed_out:
+            raise self.too_slow()
+        return result
+
+    def too_slow(self) -> StageError:
+        return StageError(
+            f"Cloning {self.what()} took longer than {LIMIT_S:.0f} s", stage=STAGE, cause="setup"
+        )
+
+    def failure(self, result: ExecResult) -> StageError:
+        reason = git_reason(result.stderr.decode("utf-8", "replace")) or f"git exited with {result.exit_code}"
+        text = self.redactor.text(f"Cannot clone {self.what()}: {reason}")
+        return StageError(text, stage=STAGE, cause="setup")
+
+    def what(self) -> str:
+        named = self.url if self.ref is None else f"{self.url} at {self.ref}"
+        return self.redactor.text(named)
+
+
+def git_reason(stderr: str) -> str:
+    """The line of git's errors that says why."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    for mark in ("fatal:", "remote: error:", "ERROR:", "error:"):
+        for line in lines:
+            if line.startswith(mark):
+                return line.removeprefix(mark).strip()
+    return lines[-1] if lines else ""
+
+
+def _file_url(url: str, base: Path) -> str:
+    """Local paths as ``file://``: git ignores ``--depth`` for plain paths."""
+    if url in (".", "..") or url.startswith(("/", "./", "../", "~")):
+        return Path(normpath(base / Path(url).expanduser())).as_uri()
+    return url
+
+
+def _looks_short(ref: str) -> bool:
+    return 4 <= len(ref) < 40 and all(c in "0123456789abcdef" for c in ref.lower())

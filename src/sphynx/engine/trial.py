@@ -1,0 +1,146 @@
+"""One trial from open sandbox to record: the stages in order, and what their failure means.
+
+A stage that breaks makes the trial void with its name, cause and reason. The agent running past its time
+limit is an end of its own. Only the checks decide passed or failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from time import monotonic
+from typing import Any
+
+import anyio
+
+from sphynx.compiler.compiled import CompiledCase, CompiledSuite, CompiledVariant
+from sphynx.contracts import Harness, ResultSink, Sandbox, SandboxBackend, TrialKey
+from sphynx.engine import record, stages
+from sphynx.engine.batch_folder import BatchFolder
+from sphynx.engine.checks import Scored
+from sphynx.engine.diff import Changes
+from sphynx.engine.journaling import TrialJournal
+from sphynx.engine.prepare import CaseCache
+from sphynx.engine.turns import Conversation
+from sphynx.errors import StageError
+from sphynx.redaction import Redactor
+from sphynx.schema.records import TrialRecord, TrialStatus
+
+CLOSE_S = 4.0
+"""How long closing a sandbox may take when the run is being stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What the trials of one batch share."""
+
+    backend: SandboxBackend
+    folder: BatchFolder
+    sinks: Sequence[ResultSink]
+    host_env: Mapping[str, str]
+    forwarded: Mapping[str, str]
+    cache: CaseCache | None = None
+    recorder: str | None = None
+    isolate: bool = False
+    keep_workspace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TrialJob:
+    """Which trial to run."""
+
+    key: TrialKey
+    suite: CompiledSuite
+    case: CompiledCase
+    variant: CompiledVariant
+
+
+@dataclass(slots=True)
+class Trial:
+    """A trial under way: what the stages have found out so far."""
+
+    job: TrialJob
+    machine: Machine
+    redactor: Redactor
+    journal: TrialJournal
+    started_at: datetime
+    box: Sandbox | None = None
+    harness: Harness | None = None
+    before: Any = None
+    prepared: dict[str, Any] = field(default_factory=dict)
+    talk: Conversation | None = None
+    changes: Changes = field(default_factory=Changes)
+    scored: Scored | None = None
+    status: TrialStatus | None = None
+    cause: str | None = None
+    stage: str | None = None
+    reason: str | None = None
+    isolation: str = "none"
+    model_ms: float = 0.0
+    void_fields: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def end(self, status: TrialStatus, *, cause: str | None, stage: str | None, reason: str | None) -> None:
+        """Settle the trial; the first reason stands."""
+        if self.status is None:
+            self.status, self.cause, self.stage, self.reason = status, cause, stage, reason
+
+    def show(self, stage: str, text: str) -> None:
+        """Hand redacted output of a stage to whoever watches."""
+        for sink in self.machine.sinks:
+            sink.output(self.job.key, stage, text)
+
+    def env(self) -> dict[str, str]:
+        """Variables of the trial that not every process gets: those its profile names."""
+        return stages.named_variables(self.job.variant, self.machine.host_env)
+
+
+async def run_trial(job: TrialJob, machine: Machine) -> TrialRecord:
+    """Run one trial and give its record. Raises only when cancelled, after its sandbox was closed."""
+    trial = _begin(job, machine)
+    begun = monotonic()
+    try:
+        await _live(trial)
+    except StageError as error:
+        trial.end("void", cause=error.cause, stage=error.stage, reason=error.message)
+    except anyio.get_cancelled_exc_class():
+        with anyio.CancelScope(shield=True, deadline=anyio.current_time() + CLOSE_S):
+            await _close(trial)
+        raise
+    except Exception as error:
+        trial.end("void", cause="internal", stage=None, reason=_first_line(error))
+    await _close(trial)
+    return record.build(trial, duration_ms=(monotonic() - begun) * 1000)
+
+
+def _begin(job: TrialJob, machine: Machine) -> Trial:
+    redactor = Redactor(stages.secrets(job.variant, machine.host_env, machine.forwarded))
+    key = job.key
+    watch = [lambda event, sink=sink: sink.event(key, event) for sink in machine.sinks]
+    journal = TrialJournal(redactor, lambda event: machine.folder.event(key, event), watch)
+    return Trial(job, machine, redactor, journal, datetime.now(UTC))
+
+
+async def _live(trial: Trial) -> None:
+    await stages.open_sandbox(trial)
+    await stages.set_up(trial)
+    await stages.run_agent(trial)
+    await stages.see_changes(trial)
+    if trial.status is None:
+        await stages.score(trial)
+    await stages.keep_workspace(trial)
+
+
+async def _close(trial: Trial) -> None:
+    if trial.box is None:
+        return
+    try:
+        await trial.box.close()
+    except Exception as error:
+        trial.notes.append(f"the sandbox was not closed cleanly: {_first_line(error)}")
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error).strip()
+    return text.splitlines()[0] if text else type(error).__name__

@@ -1,0 +1,135 @@
+"""The agent's turns: the opening prompt, then whatever the person says, inside one time limit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import monotonic
+from typing import Literal, Protocol
+
+import anyio
+
+from sphynx.contracts import Harness, Sandbox, TurnResult
+from sphynx.engine.durations import short_duration
+from sphynx.engine.journaling import TrialJournal
+from sphynx.journal.events import Usage
+
+GRACE_S = 10.0
+"""A harness stops its agent at the limit; one that does not is cancelled this much later."""
+
+Ending = Literal["single-turn", "user-done", "max-turns", "no-session"]
+
+
+class Person(Protocol):
+    """Who answers the agent. ``None`` means there is nothing more to say."""
+
+    async def reply(self, turn: int, answer: str) -> str | None: ...
+
+
+class ScriptPerson:
+    """Says fixed replies in order and never reads what the agent wrote."""
+
+    def __init__(self, replies: list[str]) -> None:
+        self._replies = replies
+
+    async def reply(self, turn: int, answer: str) -> str | None:
+        """Reply ``turn`` (from 1), or ``None`` when the script has run out."""
+        return self._replies[turn - 1] if turn <= len(self._replies) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """How the agent's part of a trial ended."""
+
+    status: Literal["finished", "failed", "timed_out"]
+    ending: Ending | None
+    reason: str = ""
+    cause: str = "harness"
+    session_id: str | None = None
+    usage: Usage | None = None
+    exit_code: int | None = None
+    observed_model: str | None = None
+    note: str = ""
+
+
+async def converse(
+    harness: Harness,
+    box: Sandbox,
+    *,
+    opening: str,
+    person: Person | None,
+    max_turns: int,
+    limit_ms: int,
+    journal: TrialJournal,
+) -> Conversation:
+    """Run turns until the person is done, the turns run out, or the agent ends the trial.
+
+    ``limit_ms`` covers what the agent takes over all turns; the person's time does not count. An agent
+    that reports no session to continue has a conversation of one turn.
+    """
+    text = opening
+    session: str | None = None
+    usage: Usage | None = None
+    left_ms = float(limit_ms)
+    turn = 0
+    while True:
+        turn += 1
+        journal.open_turn(text)
+        begun = monotonic()
+        result = await _turn(harness, box, text, session, left_ms, journal)
+        left_ms -= (monotonic() - begun) * 1000
+        session = session or result.session_id
+        usage = _sum(usage, result.usage)
+        ending: Ending | None = None
+        if result.status == "finished":
+            ending, text = await _next(person, turn, max_turns, session, journal)
+            if ending is None and left_ms <= 0:
+                result = TurnResult("timed_out")
+        if result.status != "finished" or ending is not None:
+            return _ended(result, ending, session, usage, limit_ms)
+
+
+async def _turn(
+    harness: Harness, box: Sandbox, text: str, session: str | None, left_ms: float, journal: TrialJournal
+) -> TurnResult:
+    limit = max(1, int(left_ms))
+    with anyio.move_on_after(limit / 1000 + GRACE_S):
+        return await harness.turn(box, text, session_id=session, timeout_ms=limit, emit=journal.emit)
+    return TurnResult("timed_out")
+
+
+async def _next(
+    person: Person | None, turn: int, max_turns: int, session: str | None, journal: TrialJournal
+) -> tuple[Ending | None, str]:
+    if person is None:
+        return "single-turn", ""
+    if turn >= max_turns:
+        return "max-turns", ""
+    if session is None:
+        return "no-session", ""
+    reply = await person.reply(turn, journal.answer())
+    return ("user-done", "") if reply is None else (None, reply)
+
+
+def _sum(total: Usage | None, more: Usage | None) -> Usage | None:
+    if total is None or more is None:
+        return total or more
+    return total + more
+
+
+def _ended(
+    result: TurnResult, ending: Ending | None, session: str | None, usage: Usage | None, limit_ms: int
+) -> Conversation:
+    reason, cause = result.reason, result.cause
+    if result.status == "timed_out":
+        reason, cause = f"The agent ran past its time limit of {short_duration(limit_ms)}", "limit"
+    return Conversation(
+        status=result.status,
+        ending=ending,
+        reason=reason,
+        cause=cause,
+        session_id=session,
+        usage=usage,
+        exit_code=result.exit_code,
+        observed_model=result.observed_model,
+        note=result.note,
+    )

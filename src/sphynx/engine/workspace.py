@@ -1,0 +1,48 @@
+"""What the agent changed: a look at the workspace before and after it, by whatever way is cheapest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio.to_thread
+
+from sphynx.contracts import Sandbox
+from sphynx.engine import git_diff, tree
+from sphynx.engine.diff import Changes, compare
+from sphynx.engine.git_diff import GitState
+from sphynx.engine.tree import Tree
+
+
+def host_path(box: Sandbox) -> str | None:
+    """Where the workspace is on this machine, for a sandbox that is on it."""
+    return getattr(box, "host_workspace", None)
+
+
+async def remember(box: Sandbox, source: Any) -> Tree | GitState | None:
+    """The state before the agent. Clones are compared by git, which need not read what did not change."""
+    root = host_path(box)
+    if root is None or source.kind == "repo":
+        return await git_diff.remember(box)
+    return await _scan(root)
+
+
+async def changes_since(box: Sandbox, before: Tree | GitState | None) -> Changes:
+    """What is different now."""
+    root = host_path(box)
+    if isinstance(before, Tree) and root is not None:
+        return compare(before, await _scan(root))
+    found = await git_diff.changes_since(box, before if isinstance(before, GitState) else None)
+    if root is not None:
+        for path in found.paths:
+            data = tree.read_file(root, path)
+            if data is not None:
+                found.contents[path] = data
+    return found
+
+
+async def _scan(root: str) -> Tree:
+    """Small trees at once, large ones in a thread so that other trials go on."""
+    try:
+        return tree.scan(root, limit=tree.QUICK, strict=True)
+    except tree.TooManyFiles:
+        return await anyio.to_thread.run_sync(tree.scan, root)

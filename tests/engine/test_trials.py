@@ -1,0 +1,171 @@
+"""How single trials end: passed, failed, void, timed out, and what their records say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from eval_project import Project, Recorder
+from sphynx.engine import read_batch, read_events
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+async def test_a_trial_whose_checks_pass_is_passed(project: Project) -> None:
+    project.agent("printf hello > hello.txt")
+    project.suite("""
+        async def says_hello(ctx): return await ctx.read_text("hello.txt") == "hello"
+        demo = suite(id="demo", prompt="x", cases=[case(id="one", validate=says_hello)], variants=[AGENT])
+    """)
+    trial = await project.trial()
+    assert (trial.status, trial.cause, trial.reason, trial.exit_code) == ("passed", None, None, 0)
+    assert [(v["name"], v["status"]) for v in trial.validations] == [("says_hello", "passed")]
+    assert trial.files_changed == ["hello.txt"]
+    assert "+hello" in (trial.diff or "")
+
+
+async def test_a_failing_check_fails_the_trial_and_every_check_runs(project: Project) -> None:
+    project.agent("true")
+    project.suite("""
+        def first(ctx): assert False, "nothing there"
+        def second(ctx): return True
+        demo = suite(id="demo", prompt="x", variants=[AGENT],
+                     cases=[case(id="one", validate=[first, second])])
+    """)
+    trial = await project.trial()
+    assert (trial.status, trial.cause, trial.reason, trial.exit_code) == ("failed", "agent", None, 1)
+    assert [v["status"] for v in trial.validations] == ["failed", "passed"]
+    assert trial.validations[0]["message"] == "nothing there"
+
+
+async def test_a_check_that_raises_makes_the_trial_void_and_later_checks_still_run(project: Project) -> None:
+    project.agent("true")
+    project.suite("""
+        import os
+        def broken(ctx): raise KeyError("port")
+        def gone(ctx): os._exit(7)
+        def fine(ctx): return True
+        demo = suite(id="demo", prompt="x",
+                     cases=[case(id="one", validate=[broken, gone, fine])], variants=[AGENT])
+    """)
+    trial = await project.trial()
+    assert (trial.status, trial.cause, trial.void_fields) == ("void", "check", ["validator"])
+    assert "broken" in (trial.reason or "") and "port" in (trial.reason or "")
+    assert [v["status"] for v in trial.validations] == ["error", "error", "passed"]
+
+
+async def test_a_command_check_keeps_what_it_printed(project: Project) -> None:
+    project.agent("true")
+    project.suite("""
+        demo = suite(id="demo", prompt="x", variants=[AGENT], cases=[
+            case(id="one", validate=command("echo out; echo err >&2; exit 3")),
+        ])
+    """)
+    trial = await project.trial()
+    assert trial.status == "failed"
+    (check,) = trial.validations
+    assert (check["kind"], check["exitCode"], check["output"]["text"], check["error"]["text"]) == (
+        "command", 3, "out\n", "err\n",
+    )  # fmt: skip
+    assert [(step.command, step.exit_code) for step in trial.verify_steps] == [
+        ("echo out; echo err >&2; exit 3", 3)
+    ]
+
+
+async def test_a_prepare_that_fails_makes_the_trial_void_with_its_reason(project: Project) -> None:
+    project.agent("true")
+    project.suite("""
+        async def seed(ctx): await ctx.exec("sh", ["-c", "echo no such table >&2; exit 3"])
+        demo = suite(id="demo", prompt="x", variants=[AGENT],
+                     cases=[case(id="one", prepare=seed, validate=command("true"))])
+    """)
+    trial = await project.trial()
+    assert (trial.status, trial.cause, trial.stage) == ("void", "setup", "prepare")
+    assert "status 3" in (trial.reason or "") and "no such table" in (trial.reason or "")
+    assert [v["status"] for v in trial.validations] == ["skipped"]
+
+
+async def test_an_agent_past_its_limit_is_timed_out(project: Project) -> None:
+    project.agent("echo started > started.txt; sleep 60")
+    project.suite("""
+        demo = suite(id="demo", prompt="x", variants=[AGENT],
+                     cases=[case(id="one", timeout_ms=1000, validate=command("true"))])
+    """)
+    trial = await project.trial()
+    assert (trial.status, trial.cause, trial.reason) == (
+        "timed_out", "limit", "The agent ran past its time limit of 1s",
+    )  # fmt: skip
+    assert trial.files_changed == ["started.txt"]
+
+
+async def test_a_failed_finish_makes_the_trial_void_and_a_bad_exit_does_not(project: Project) -> None:
+    project.agent("""echo '{"_tag":"Finished","reason":"failed: model refused the key"}'; exit 0""")
+    project.agent("echo oops >&2; exit 9", name="other")
+    project.suite("""
+        OTHER = dict(harness="command", model="scripted", profile={"name": "other", "dir": "./other"})
+        demo = suite(id="demo", prompt="x", variants=[AGENT, OTHER],
+                     cases=[case(id="one", validate=command("true"))])
+    """)
+    failed, odd = (await project.run()).trials
+    assert (failed.status, failed.cause, failed.reason) == (
+        "void", "harness", "The agent failed: model refused the key",
+    )  # fmt: skip
+    assert odd.status == "passed"
+    assert any("status 9" in note and "oops" in note for note in odd.notes)
+
+
+async def test_prepared_values_reach_checks_and_are_stored_nowhere(project: Project) -> None:
+    project.agent("echo secret-of-prepare-1")
+    project.suite("""
+        async def make(ctx): return {"key": "secret-of-" + "prepare-1", "port": 4173}
+        def got_it(ctx):
+            print(ctx.prepared["key"])
+            return {"passed": ctx.prepared == {"key": "secret-of-" + "prepare-1", "port": 4173},
+                    "message": ctx.prepared["key"]}
+        demo = suite(id="demo", prompt="x", variants=[AGENT],
+                     cases=[case(id="one", prepare=make, validate=got_it)])
+    """)
+    result = await project.run()
+    assert result.trials[0].status == "passed"
+    stored = b"".join(path.read_bytes() for path in result.folder.rglob("*") if path.is_file())
+    assert b"secret-of-prepare-1" not in stored
+
+
+async def test_journal_and_record_are_on_disk_and_sinks_see_them(project: Project) -> None:
+    project.agent("""
+        echo '{"_tag":"Message","role":"assistant","text":"done","at":5}'
+        echo '{"_tag":"Command","command":"ls","exitCode":1,"output":"x"}'
+        echo '{"_tag":"Usage","inputTokens":10,"outputTokens":2}'
+    """)
+    project.suite("""
+        async def answered(ctx): return await ctx.answer() == "done" and len(await ctx.turns()) == 1
+        demo = suite(id="demo", prompt="Do it", cases=[case(id="one", validate=answered)], variants=[AGENT])
+    """)
+    sink = Recorder()
+    result = await project.run(sinks=[sink])
+    (trial,) = result.trials
+    assert trial.status == "passed"
+    assert (trial.failed_commands, trial.usage and trial.usage.total_tokens) == (1, 12)
+    stored = read_batch(result.folder)
+    assert stored.record.status == "finished"
+    assert stored.trials[0].record == trial
+    events = list(read_events(stored.trials[0].folder))
+    assert [type(event).__name__ for event in events[:4]] == ["Message", "Message", "Command", "Finished"]
+    assert sink.of("event") == events
+    assert [type(value).__name__ for _, value in sink.told[:2]] == ["BatchRecord", "TrialKey"]
+
+
+async def test_workspaces_and_homes_are_gone_afterwards(project: Project) -> None:
+    project.agent("touch here")
+    project.suite("""
+        demo = suite(id="demo", prompt="x", variants=[AGENT],
+                     cases=[case(id="one", validate=command("true"))])
+    """)
+    await project.run()
+    assert list((project.local / "trials").iterdir()) == []
