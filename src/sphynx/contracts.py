@@ -121,6 +121,14 @@ class HarnessSetup:
     timeout_ms: int
     solution: Callable[[], Awaitable[ExecResult]] | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    keys: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What the harness's ``keys(variant, env)`` picked: its key, login and base URL. They are secrets."""
+    version: str | None = None
+    """A version other than the harness's own default."""
+    profile_files: tuple[str, ...] = ()
+    """The profile's files, as ``home/...`` and ``workspace/...``."""
+    show: Callable[[str], None] | None = None
+    """Takes the progress of an installation, as text."""
     recorder: str | None = None
     """Where this machine shares the shell recorder with its trials; ``None``: the trial needs its own copy."""
 
@@ -136,6 +144,10 @@ class TurnResult:
     usage: Usage | None = None
     exit_code: int | None = None
     observed_model: str | None = None
+    thinking: int = 0
+    """Pieces of reasoning there were; their text is not kept."""
+    unread: tuple[str, ...] = ()
+    """Lines of the agent nobody understood, not yet redacted."""
     note: str = ""
     """Something a person should know though it decides nothing, such as an odd exit."""
 
@@ -148,7 +160,13 @@ class Harness(Protocol):
 
     async def prepare(self, box: Sandbox, setup: HarnessSetup) -> None: ...
     async def turn(
-        self, box: Sandbox, prompt: str, *, session_id: str | None, timeout_ms: int, emit: Callable[[Event], None]
+        self,
+        box: Sandbox,
+        prompt: str,
+        *,
+        session_id: str | None,
+        timeout_ms: int,
+        emit: Callable[[Event], None],
     ) -> TurnResult: ...
 
 
