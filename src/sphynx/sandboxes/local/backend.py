@@ -93,6 +93,7 @@ class LocalBackend:
 
     async def _start_zygote(self, bundle: BundleRef | None) -> ZygoteLink:
         empty = self.root.new_staging()
+        why = ""
         try:
             env = minimal_environment(self._env, str(empty))
             if bundle is not None:
@@ -100,7 +101,10 @@ class LocalBackend:
                 if link.warm:
                     return link
                 await link.close()
-            return await ZygoteLink.start(None, fresh="", env=env, cwd=empty)
+                why = link.why_not_warm
+            link = await ZygoteLink.start(None, fresh="", env=env, cwd=empty)
+            link.why_not_warm = why
+            return link
         finally:
             await remove(empty)
 

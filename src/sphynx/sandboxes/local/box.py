@@ -58,6 +58,8 @@ class LocalBox:
         self.workspace = place.workspace
         self.home = place.home
         self.tmp = place.tmp
+        self.host_workspace = place.folders.split(place.workspace)[0].outside
+        """Where the workspace is for this process; what is in it was written by the trial."""
         self._runner = runner
         self._folders = place.folders
         self._warm = warm

@@ -36,10 +36,6 @@ def run(
     os.environ.update(env)
     if "tempfile" in sys.modules:
         sys.modules["tempfile"].__dict__["tempdir"] = None
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(  # type: ignore[union-attr]
-            encoding="utf-8", errors="backslashreplace", line_buffering=True
-        )
     gc.enable()
     try:
         return run_guest(request, sender(frames))

@@ -20,6 +20,7 @@ import os
 import select
 import signal
 import socket
+import sys
 import time
 
 from sphynx.sandboxes.local import killing, wire
@@ -174,6 +175,8 @@ class Supervisor:
         code = 70
         try:
             code = self.guest_child(message, files)
+        except BaseException as problem:
+            sys.excepthook(type(problem), problem, problem.__traceback__)
         finally:
             os._exit(code)
 

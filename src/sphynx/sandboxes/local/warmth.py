@@ -7,6 +7,7 @@ per trial instead.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -22,8 +23,8 @@ def warm_up(folder: str, fresh: str) -> tuple[Callable[..., int] | None, dict[st
     Gives a function that runs one request (``None`` when not warm), and the answer for the host:
     ``{"ready", "warm", "why"}``, ``ready`` only when this process may serve, or ``{"failed": {...}}``.
     """
-    for name in [name for name in os.environ if name.startswith("PYTHON")]:
-        del os.environ[name]
+    sys.stdout = sys.__stdout__ = _stream(1)
+    sys.stderr = sys.__stderr__ = _stream(2)
     from sphynx.errors import CompileError
     from sphynx.guest import bundle, program
 
@@ -47,6 +48,19 @@ def warm_up(folder: str, fresh: str) -> tuple[Callable[..., int] | None, dict[st
         return program.run_op(loaded, request, emit)
 
     return run_guest, {"ready": True, "warm": True, "why": ""}
+
+
+class _Pipe(io.FileIO):
+    """A descriptor that will become a pipe: an object that thinks it may seek would fail there."""
+
+    def seekable(self) -> bool:
+        return False
+
+
+def _stream(fd: int) -> io.TextIOWrapper:
+    """A text stream that modules may keep from their import: children put another file behind ``fd``."""
+    raw = io.BufferedWriter(_Pipe(fd, "w", closefd=False))
+    return io.TextIOWrapper(raw, encoding="utf-8", errors="backslashreplace", line_buffering=True)
 
 
 def why_not_warm() -> str:
