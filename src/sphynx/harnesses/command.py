@@ -141,7 +141,9 @@ def _ended(result: ExecResult, journal: CommandJournal, lines: LineSplitter) -> 
 def _note(result: ExecResult, lines: LineSplitter) -> str:
     notes = []
     if result.exit_code != 0:
-        said = [line.strip() for line in result.stderr.decode("utf-8", "replace").splitlines() if line.strip()]
+        said = [
+            line.strip() for line in result.stderr.decode("utf-8", "replace").splitlines() if line.strip()
+        ]
         notes.append(f"the agent exited with status {result.exit_code}" + (f": {said[-1]}" if said else ""))
     if lines.dropped:
         notes.append(f"{lines.dropped} output lines were too long to read ({lines.dropped_bytes} bytes)")
