@@ -17,6 +17,8 @@ HARNESSES: dict[str, str] = {
     "command": "sphynx.harnesses.command:CommandHarness",
     "oracle": "sphynx.harnesses.oracle:OracleHarness",
     "nop": "sphynx.harnesses.nop:NopHarness",
+    "codex": "sphynx.harnesses.codex:CodexHarness",
+    "claude": "sphynx.harnesses.claude:ClaudeHarness",
 }
 
 _registered: dict[str, Any] = {}

@@ -30,11 +30,7 @@ _ARGUMENTS: dict[str, Sequence[str]] = {
 _FILLERS: dict[str, Any] = {
     "string": "as the script says", "boolean": False, "number": 0, "integer": 0, "array": [], "object": {}
 }  # fmt: skip
-_WORKING = re.compile(
-    r"(?:<cwd>|(?:working directory|working in the directory|workspace directories)\W{1,8}?)"
-    r"(/[^\s<`*\"]*)",
-    re.IGNORECASE,
-)
+_WORKING = re.compile(r"currently working in the directory: (/[^\s<`]*)")
 
 
 def own_calls(calls: Sequence[ToolCall], seen: Seen) -> tuple[ToolCall, ...]:
@@ -69,7 +65,7 @@ def _filled(tool: Tool, given: Mapping[str, Any], seen: Seen) -> dict[str, Any]:
     for name, value in given.items():
         own = next((alias for alias in _ARGUMENTS[name] if alias in parameters), _ARGUMENTS[name][0])
         about = json.dumps(parameters.get(own) or {})
-        made[own] = _absolute(value, seen) if name == "path" and "absolute" in about else value
+        made[own] = _absolute(value, seen) if name == "path" and "absolute path" in about else value
     for name in tool.schema.get("required") or []:
         if name not in made:
             kind = (parameters.get(name) or {}).get("type", "string")
@@ -78,8 +74,9 @@ def _filled(tool: Tool, given: Mapping[str, Any], seen: Seen) -> dict[str, Any]:
 
 
 def _absolute(path: str, seen: Seen) -> str:
-    found = _WORKING.search(seen.text("system", "user"))
-    return path if path.startswith("/") or found is None else f"{found[1].rstrip('/.,')}/{path}"
+    """Qwen Code takes absolute paths only, and says where it works; other agents take relative ones."""
+    found = _WORKING.search(seen.text())
+    return path if path.startswith("/") or found is None else f"{found[1].rstrip('/')}/{path}"
 
 
 def _by_patch(action: str, given: Mapping[str, Any], offered: Mapping[str, Tool]) -> ToolCall | None:

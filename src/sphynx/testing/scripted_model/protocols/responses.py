@@ -76,18 +76,16 @@ def _turn(item: Mapping[str, Any]) -> Turn:
     return Turn("model", f"{item.get('name', kind)} {flat(item.get('arguments') or item.get('input'))}")
 
 
-def _tools(tools: list[Any]) -> list[Tool]:
+def _tools(tools: list[Any], namespace: str | None = None) -> list[Tool]:
     found: list[Tool] = []
     for tool in tools:
         if tool.get("type") == "namespace":
-            found += [
-                Tool(inner.get("name", ""), inner.get("parameters") or {}, namespace=tool.get("name"))
-                for inner in tool.get("tools") or []
-            ]
+            # "functions" is where ordinary tools live; they are called by name alone.
+            inner = None if tool.get("name") == "functions" else tool.get("name")
+            found += _tools(tool.get("tools") or [], inner)
         elif tool.get("name"):
-            found.append(
-                Tool(tool["name"], tool.get("parameters") or {}, free_form=tool.get("type") == "custom")
-            )
+            schema, free_form = tool.get("parameters") or {}, tool.get("type") == "custom"
+            found.append(Tool(tool["name"], schema, free_form=free_form, namespace=namespace))
     return found
 
 

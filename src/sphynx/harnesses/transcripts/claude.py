@@ -1,0 +1,242 @@
+"""Reads ``claude -p --output-format stream-json --verbose``, and what prints the same shape."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from sphynx.harnesses.transcripts.reading import (
+    SUCCESS,
+    Exit,
+    Notes,
+    Outcome,
+    as_text,
+    clipped,
+    died,
+    minus,
+    set_aside,
+    token_usage,
+)
+from sphynx.harnesses.transcripts.tool_names import kind_of
+from sphynx.journal.events import Command, Event, FileChange, Message, Started, ToolCall, Usage
+
+_NOTHING: tuple[Event, ...] = ()
+_EXIT = re.compile(r"(?:Error: )?Exit code (\d+)\n?")
+_QUIET = frozenset(
+    ["api_retry", "compact_boundary", "hook_response", "hook_started", "permission_denied", "status",
+     "task_notification", "task_progress", "task_started", "thinking_tokens", "ui_invalidate"]
+)  # fmt: skip
+"""System lines that are understood and say nothing for the journal."""
+
+
+class _Block(msgspec.Struct):
+    type: str
+    text: str = ""
+    id: str = ""
+    name: str = ""
+    input: Any = None
+    tool_use_id: str = ""
+    content: Any = None
+    is_error: bool | None = None
+
+
+class _Message(msgspec.Struct):
+    content: list[_Block] | str = []
+    model: str | None = None
+
+
+class _Tokens(msgspec.Struct):
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_input_tokens: int = 0
+    cache_creation_input_tokens: int = 0
+
+
+class _Spent(msgspec.Struct, rename="camel"):
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_input_tokens: int = 0
+    cache_creation_input_tokens: int = 0
+    cost_basis: str | None = None
+
+
+class ClaudeLine(msgspec.Struct):
+    """Every field the reader looks at; the rest of a line is skipped undecoded."""
+
+    type: str
+    subtype: str | None = None
+    session_id: str | None = None
+    model: str | None = None
+    message: _Message | None = None
+    parent_tool_use_id: str | None = None
+    tool_use_result: Any = None
+    is_error: bool = False
+    result: str | None = None
+    errors: list[Any] = []
+    error: Any = None
+    api_error_status: Any = None
+    terminal_reason: str | None = None
+    usage: _Tokens | None = None
+    model_usage: dict[str, _Spent] = msgspec.field(default_factory=dict, name="modelUsage")
+    total_cost_usd: float | None = None
+
+
+class ClaudeReader:
+    """One turn of Claude Code. ``before`` is what ``total`` was after the session's last turn."""
+
+    def __init__(self, *, before: Usage | None = None) -> None:
+        self.notes = Notes()
+        self.total: Usage | None = None
+        """Counters of the whole session: tokens of every model it used, and what they cost if known."""
+        self._before = before
+        self._decoder = msgspec.json.Decoder(ClaudeLine)
+        self._open: dict[str, tuple[str, Any, int]] = {}
+        self._result: ClaudeLine | None = None
+        self._retrying: str | None = None
+        self._said: str | None = None
+
+    def read(self, line: bytes, now: int) -> Sequence[Event]:
+        try:
+            record = self._decoder.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return set_aside(self.notes, line)
+        kind = record.type
+        if kind == "assistant" and record.message is not None:
+            return self._assistant(record, record.message, now)
+        if kind == "user" and record.message is not None:
+            return self._results(record.message, record.tool_use_result, now)
+        if kind == "system":
+            return self._system(record, line, now)
+        if kind == "result":
+            self._end_of_turn(record)
+            return _NOTHING
+        return _NOTHING if kind == "stream_event" else set_aside(self.notes, line)
+
+    def end(self, exit: Exit, now: int) -> tuple[Sequence[Event], Outcome]:
+        left = [self._unfinished(call_id, *call, now) for call_id, call in self._open.items()]
+        self._open.clear()
+        return left, self._outcome(exit)
+
+    def _system(self, record: ClaudeLine, line: bytes, now: int) -> Sequence[Event]:
+        if record.subtype == "init":
+            self.notes.session_id = record.session_id
+            return (Started(session_id=record.session_id or "", model=record.model or "", at=now),)
+        if record.subtype == "api_retry":
+            self._retrying = _text_of(record.error)
+        return _NOTHING if record.subtype in _QUIET else set_aside(self.notes, line)
+
+    def _assistant(self, record: ClaudeLine, message: _Message, now: int) -> Sequence[Event]:
+        mine = record.parent_tool_use_id is None
+        if message.model == "<synthetic>":
+            # The program speaks here, not the model: the end of a failed call.
+            self._said = clipped(_texts(message))
+            return _NOTHING
+        if mine and message.model:
+            self.notes.model = message.model
+        events: list[Event] = []
+        for block in _blocks(message):
+            if block.type == "text" and mine and block.text:
+                events.append(Message("assistant", block.text, at=now))
+            elif block.type == "tool_use":
+                self._open[block.id] = (block.name, block.input, now)
+            elif block.type in ("thinking", "redacted_thinking"):
+                self.notes.thinking += 1
+        return events
+
+    def _results(self, message: _Message, detail: Any, now: int) -> Sequence[Event]:
+        events: list[Event] = []
+        for block in _blocks(message):
+            if block.type == "tool_result" and block.tool_use_id in self._open:
+                name, given, since = self._open.pop(block.tool_use_id)
+                events.append(self._settled(block, name, given, detail, since, now))
+        return events
+
+    def _settled(self, block: _Block, name: str, given: Any, detail: Any, since: int, now: int) -> Event:
+        text, failed = as_text(block.content) or "", bool(block.is_error)
+        fields = given if isinstance(given, Mapping) else {}
+        if kind_of(name) == "shell" and isinstance(fields.get("command"), str):
+            ended = self.shell_end(text, failed, detail)
+            if ended is not None:
+                return Command(fields["command"], ended[0], ended[1], at=now, started_at=since)
+        path = fields.get("file_path") or fields.get("notebook_path")
+        if kind_of(name) in ("file_write", "file_edit") and isinstance(path, str) and not failed:
+            return FileChange((path,), at=now, started_at=since)
+        return ToolCall(
+            block.tool_use_id, name, "error" if failed else "completed", as_text(given),
+            None if failed else text, text if failed else None, at=now, started_at=since, kind=kind_of(name),
+        )  # fmt: skip
+
+    def shell_end(self, text: str, failed: bool, detail: Any) -> tuple[int | None, str] | None:
+        """Exit code and output of a shell command; ``None`` when it was refused and never ran."""
+        if failed:
+            found = _EXIT.match(text)
+            return (int(found[1]), text[found.end() :]) if found else None
+        if isinstance(detail, Mapping) and isinstance(detail.get("stdout"), str):
+            parts = [part for part in (detail["stdout"], detail.get("stderr")) if part]
+            running = detail.get("backgroundTaskId") or detail.get("interrupted")
+            return (None if running else 0), "\n".join(parts)
+        return 0, text
+
+    def _unfinished(self, call_id: str, name: str, given: Any, since: int, now: int) -> Event:
+        if kind_of(name) == "shell" and isinstance(given, Mapping) and isinstance(given.get("command"), str):
+            return Command(given["command"], None, "", at=now, started_at=since)
+        return ToolCall(call_id, name, None, as_text(given), at=now, started_at=since, kind=kind_of(name))
+
+    # -- the end ----------------------------------------------------------------------------------------
+
+    def _end_of_turn(self, record: ClaudeLine) -> None:
+        self._result = record
+        self.notes.session_id = self.notes.session_id or record.session_id
+        self.total, self.notes.usage = self.usage(record)
+
+    def usage(self, record: ClaudeLine) -> tuple[Usage | None, Usage | None]:
+        """Counters of the session and of this turn, from the last line."""
+        spent = list(record.model_usage.values())
+        if not spent:
+            return None, None
+        invented = any(part.cost_basis == "unknown" for part in spent)
+        total = token_usage(
+            input=sum(part.input_tokens for part in spent),
+            output=sum(part.output_tokens for part in spent),
+            cache_read=sum(part.cache_read_input_tokens for part in spent),
+            cache_write=sum(part.cache_creation_input_tokens for part in spent),
+            cost_usd=None if invented else record.total_cost_usd,
+        )
+        return total, minus(total, self._before) if self._before else total
+
+    def _outcome(self, exit: Exit) -> Outcome:
+        record = self._result
+        if record is None:
+            return died(exit)
+        reason = clipped([*map(_text_of, record.errors), _text_of(record.error), record.result, self._said])
+        if record.subtype in ("error_max_turns", "error_max_budget_usd"):
+            return Outcome("limit", reason or record.subtype, "limit")
+        if not record.is_error and record.subtype == "success" and exit.code == 0:
+            return SUCCESS
+        if not record.is_error and record.subtype == "success":
+            return died(exit)
+        return Outcome("failed", reason or self._retrying or "the turn failed", self._cause(record))
+
+    def _cause(self, record: ClaudeLine) -> str:
+        if record.terminal_reason in ("api_error", "prompt_too_long") or record.api_error_status is not None:
+            return "model"
+        return "model" if self._said or self._retrying else "harness"
+
+
+def _blocks(message: _Message) -> list[_Block]:
+    content = message.content
+    return [_Block("text", text=content)] if isinstance(content, str) else content
+
+
+def _texts(message: _Message) -> list[str]:
+    return [block.text for block in _blocks(message)]
+
+
+def _text_of(error: Any) -> str | None:
+    if isinstance(error, Mapping):
+        message = error.get("message")
+        return message if isinstance(message, str) else as_text(dict(error))
+    return error if isinstance(error, str) else None
