@@ -62,6 +62,7 @@ class LocalBackend:
             bundle=None if bundle is None else _standing(bundle.path),
             remove=lambda: self._forget(box, folder),
         )
+        box.install_once = self.root.install_once
         self._boxes.add(box)
         return box
 

@@ -42,6 +42,8 @@ class LocalBox:
     """
 
     backend = "local"
+    install_once: Callable[[str, Callable[[Path], Awaitable[None]]], Awaitable[Path]]
+    """Where harnesses are installed once for all trials of this machine: see ``LocalRoot.install_once``."""
 
     def __init__(
         self,
