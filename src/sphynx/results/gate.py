@@ -124,6 +124,10 @@ def headline(problems: Sequence[GateProblem]) -> str:
     return ", ".join(parts)
 
 
+def _place(status: str) -> tuple[int, str]:
+    return (_ORDER.index(status) if status in _ORDER else len(_ORDER)), status
+
+
 def _runs(count: int) -> str:
     return f"{count} run" if count == 1 else f"{count} runs"
 
@@ -202,3 +206,8 @@ def _recorded_run(plan: RunPlan, trials: Sequence[TrialRecord]) -> GateRun:
             for trial in sorted(own, key=lambda trial: trial.ordinal)
         ),
     )
+
+
+def _recorded_trial(trial: TrialRecord) -> GateTrial:
+    detail = tuple(verdict.of_record(trial))
+    return GateTrial(trial.ordinal, trial.status, _undecided(trial.validations), detail)

@@ -25,8 +25,8 @@ def lines(
 ) -> list[str]:
     """The verdict of one trial.
 
-    ``validations`` and ``verify_steps`` are wire shapes. A scored trial says how many of its checks passed and
-    lists those that did not, with their messages; any other says why it was not scored. No colour codes
+    ``validations`` and ``verify_steps`` are wire shapes. A scored trial says how many of its checks passed
+    and lists those that did not, with their messages; any other says why it was not scored. No colour codes
     unless ``paint`` puts them in.
     """
     colour = paint or _plain

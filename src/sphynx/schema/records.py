@@ -137,6 +137,8 @@ class RunPlan(Record):
     user_model: str | None = None
     definition_hash: str
     trials: int
+    setup: dict[str, Any] | None = None
+    """The wire's ``EvalSetup``: prompt, source, prepare, validator and verify of the case."""
 
 
 class BatchRecord(Record):
