@@ -1,0 +1,81 @@
+"""The commands by name. A command's module is imported when it is named, so that ``--help`` starts fast."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any, NamedTuple
+
+import typer
+from typer.core import TyperGroup
+
+from sphynx._version import __version__
+
+PROGRAM = "sphynx"
+
+
+class Registered(NamedTuple):
+    """A command: where its function is and the line ``--help`` shows."""
+
+    target: str
+    help: str
+
+
+COMMANDS: dict[str, Registered] = {
+    "eval": Registered("sphynx.cli.commands.eval:run_eval", "Run eval suites and gate on the results"),
+    "show": Registered("sphynx.cli.commands.show:show", "Print a recorded batch or trial again"),
+    "clean": Registered("sphynx.cli.commands.clean:clean", "List what can be removed; remove it when asked"),
+    "doctor": Registered("sphynx.cli.commands.doctor:doctor", "Say what this machine can do"),
+}
+
+
+class _LazyGroup(TyperGroup):
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return load_command(cmd_name) if cmd_name in COMMANDS else None
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.help) for name, command in COMMANDS.items()])
+
+
+def build() -> Any:
+    """The whole command line as one click group. A command's module is imported when it is named."""
+    app = typer.Typer(
+        name=PROGRAM, cls=_LazyGroup, add_completion=False, rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+        help="Evals of coding agents: run the real agent on your cases, gate on a result you can trust.",
+        epilog="Exit codes: 0 gate passed, 2 gate failed, 1 error, 130 interrupted, 143 terminated.",
+    )  # fmt: skip
+
+    @app.callback(invoke_without_command=True)
+    def root(
+        context: typer.Context,
+        version: bool = typer.Option(False, "--version", "-V", help="Print the version"),
+        completions: str = typer.Option("", metavar="SHELL", help="Print completions for zsh, bash or fish"),
+        debug: bool = typer.Option(False, "--debug", help="Show tracebacks of errors"),
+    ) -> None:
+        if version:
+            sys.stdout.write(f"{PROGRAM} {__version__}\n")
+        elif completions:
+            from sphynx.cli.completions import script
+
+            sys.stdout.write(script(completions))
+        elif context.invoked_subcommand is None:
+            sys.stdout.write(context.get_help() + "\n")
+
+    return typer.main.get_command(app)
+
+
+def load_command(name: str) -> Any:
+    """Import one command and build its parser."""
+    target, help_line = COMMANDS[name]
+    module, _, attribute = target.partition(":")
+    app = typer.Typer(
+        add_completion=False, rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )  # fmt: skip
+    app.command(name=name, short_help=help_line)(getattr(importlib.import_module(module), attribute))
+    return typer.main.get_command(app)

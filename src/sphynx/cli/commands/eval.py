@@ -1,0 +1,119 @@
+"""``sphynx eval``: options in, an exit code out."""
+
+from __future__ import annotations
+
+import difflib
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sphynx.errors import UsageError
+
+
+class FailOn(StrEnum):
+    """When trials fail the command."""
+
+    failures = "failures"
+    strict = "strict"
+    never = "never"
+
+
+def run_eval(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[PATH]...", help="Eval files or folders; none: every *_eval.py below"),
+    ] = None,
+    local: Annotated[bool, typer.Option("--local", help="Run on this machine")] = False,
+    case: Annotated[
+        list[str] | None, typer.Option("--case", metavar="ID", help="Run one case; repeat for more")
+    ] = None,
+    variant: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--variant", metavar="LABEL",
+            help="Run one variant: harness/model, harness/model@profile or a profile name; repeat for more",
+        ),
+    ] = None,
+    trials: Annotated[
+        int | None, typer.Option(min=1, max=10, metavar="N", help="Trials per case and variant")
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", "-j", min=1, metavar="N", help="Trials at a time (default: cores, at most 4)"),
+    ] = None,
+    fail_on: Annotated[
+        FailOn,
+        typer.Option(
+            help="The gate. failures: a trial that did not pass fails it; strict: also one that is missing; "
+            "never: trials do not matter",
+        ),
+    ] = FailOn.failures,
+    timeout: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Stop the whole run after this long and exit 1")
+    ] = None,
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a JSON report")] = None,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a JUnit XML report")] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print each finished batch as JSON and nothing else")
+    ] = False,
+    resume: Annotated[
+        str | None, typer.Option(metavar="BATCH", help="Run only the trials a stopped batch lacks")
+    ] = None,
+    retry_void: Annotated[
+        bool, typer.Option("--retry-void", help="With --resume: void and timed-out trials run again too")
+    ] = False,
+    isolate: Annotated[
+        bool, typer.Option("--isolate", help="Run each trial inside bubblewrap (Linux)")
+    ] = False,
+    keep_workspace: Annotated[
+        bool, typer.Option("--keep-workspace", help="Keep each trial's workspace beside its record")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run, start nothing")] = False,
+    self_test: Annotated[
+        bool,
+        typer.Option("--self-test", help="Do the checks fail an untouched workspace and pass its solution?"),
+    ] = False,
+    no_wait: Annotated[bool, typer.Option("--no-wait", hidden=True)] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors")] = False,
+) -> int:  # fmt: skip
+    """Run eval suites and gate on the results.
+
+    Exit codes: 0 the gate passed, 2 it failed, 1 an error, 130 interrupted, 143 terminated.
+    """
+    from sphynx.cli.eval_request import EvalRequest
+    from sphynx.cli.local_eval import start
+
+    request = EvalRequest(
+        paths=tuple(paths or ()), cases=tuple(case or ()), variants=tuple(variant or ()), trials=trials,
+        jobs=jobs, fail_on=fail_on.value, timeout_s=timeout, output=output, junit=junit, json=json,
+        resume=resume, retry_void=retry_void, isolate=isolate, keep_workspace=keep_workspace,
+        dry_run=dry_run, self_test=self_test,
+    )  # fmt: skip
+    _refuse_missing_paths(request.paths)
+    if not local:
+        raise UsageError(
+            "this needs --local", hint="this version runs evals on this machine: sphynx eval --local"
+        )
+    if no_wait:
+        raise UsageError("--no-wait cannot be used with --local", hint="a local run ends with the command")
+    request.check()
+    return start(request)
+
+
+def _refuse_missing_paths(paths: tuple[Path, ...]) -> None:
+    for path in paths:
+        if not path.exists():
+            near = _near(path)
+            hint = f"did you mean {near}?" if near else None
+            raise UsageError(f"no such file: {path}", hint=hint)
+
+
+def _near(path: Path) -> Path | None:
+    folder = path.parent
+    if not folder.is_dir():
+        return None
+    names = [item.name for item in folder.iterdir() if item.name.endswith("_eval.py") or item.is_dir()]
+    found = difflib.get_close_matches(path.name, names, n=1)
+    return folder / found[0] if found else None

@@ -1,0 +1,72 @@
+"""How a run ends: the gate over all its batches, or what a stopped run says and how to go on with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from sphynx.cli.drive import Run
+from sphynx.cli.render import figures, summary
+from sphynx.cli.reports import Reports
+from sphynx.cli.results_view import nothing_scored
+from sphynx.engine import BatchResult
+from sphynx.errors import ExitCode
+from sphynx.results.gate import FailOn, GateProblem, gate_records, headline
+
+
+def conclude(run: Run, results: Sequence[BatchResult], reports: Reports) -> int:
+    """Apply the gate to every batch, say what it found, and give the exit code."""
+    fail_on = cast(FailOn, run.request.fail_on)
+    errors: list[str] = []
+    found: list[GateProblem] = []
+    for result in results:
+        outcome = gate_records(result.record, result.trials, fail_on)
+        reports.conclude(result.record.id, outcome.error, [problem.text for problem in outcome.problems])
+        found += outcome.problems
+        if outcome.error is not None:
+            errors.append(f"{result.record.file}: {outcome.error}")
+    records = [record for result in results for record in result.trials]
+    if not run.request.json:
+        _overall(run, results)
+    nothing = nothing_scored(records)
+    for error in errors:
+        _error(run, error)
+    if found:
+        tail = ", nothing was scored" if nothing else ""
+        _error(run, f"gate failed: {headline(found)}{tail} (--fail-on {fail_on})")
+    elif nothing:
+        run.err.line(nothing)
+    if errors:
+        return ExitCode.ERROR
+    return ExitCode.GATE if found else ExitCode.OK
+
+
+def stopped(
+    run: Run, results: Sequence[BatchResult], reports: Reports, reason: str, signal_code: int | None
+) -> int:
+    """Say what there is of a run that was stopped, and how to go on with it."""
+    records = [record for result in results for record in result.trials]
+    if not run.request.json:
+        run.out.line(summary.totals_line(records, run.out.style, run.elapsed_ms))
+    for result in results:
+        left = sum(record.status == "cancelled" for record in result.trials)
+        reports.conclude(result.record.id, result.record.failure or reason, [])
+        if left:
+            run.err.line(f"  resume with: sphynx eval --local --resume {result.record.id}")
+    if signal_code is None:
+        _error(run, f"{reason} ({run.request.timeout_s:g}s)" if run.request.timeout_s else reason)
+        return ExitCode.ERROR
+    return signal_code
+
+
+def _overall(run: Run, results: Sequence[BatchResult]) -> None:
+    """One line over several batches."""
+    if len(results) < 2:
+        return
+    records = [record for result in results for record in result.trials]
+    line = summary.totals_line(records, run.out.style, run.elapsed_ms).strip()
+    run.out.write(f"\n{figures.plural(len(results), 'suite')}, {line}\n")
+
+
+def _error(run: Run, text: str) -> None:
+    run.err.line(f"{run.err.style.paint('error:', 'bold', 'red')} {text}")

@@ -1,0 +1,74 @@
+"""What ``sphynx eval`` was asked for, checked once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from sphynx.engine import LocalOptions
+from sphynx.engine.options import default_jobs
+from sphynx.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class EvalRequest:
+    """The options of one command line. ``None`` means not given."""
+
+    paths: tuple[Path, ...] = ()
+    cases: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
+    trials: int | None = None
+    jobs: int | None = None
+    fail_on: str = "failures"
+    timeout_s: float | None = None
+    output: Path | None = None
+    junit: Path | None = None
+    json: bool = False
+    resume: str | None = None
+    retry_void: bool = False
+    isolate: bool = False
+    keep_workspace: bool = False
+    dry_run: bool = False
+    self_test: bool = False
+
+    def check(self) -> None:
+        """Raise ``UsageError`` for options that do not go together, before anything is read or started."""
+        if self.timeout_s is not None and self.timeout_s <= 0:
+            raise UsageError(f"--timeout must be more than 0 seconds, got {self.timeout_s:g}")
+        if self.resume is None and self.retry_void:
+            raise UsageError("--retry-void needs --resume BATCH")
+        if self.resume is not None:
+            self._check_resume()
+        if self.dry_run and self.self_test:
+            raise UsageError("--dry-run and --self-test exclude each other")
+        if self.self_test and self.json:
+            raise UsageError(
+                "--self-test has no JSON form", hint="its exit code says whether the cases are good"
+            )
+        for name, path in (("--output", self.output), ("--junit", self.junit)):
+            if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+                raise UsageError(f"{name}: cannot write {path}", hint="name a file in a folder that exists")
+
+    def _check_resume(self) -> None:
+        given = {
+            "PATH": self.paths, "--case": self.cases, "--variant": self.variants, "--trials": self.trials,
+            "--self-test": self.self_test,
+        }  # fmt: skip
+        wrong = [name for name, value in given.items() if value]
+        if wrong:
+            raise UsageError(
+                f"--resume takes what the batch was started with; it cannot be used with {wrong[0]}"
+            )
+
+    def options(self) -> LocalOptions:
+        """The engine's options."""
+        return LocalOptions(
+            jobs=self.jobs or default_jobs(),
+            trials=self.trials,
+            cases=self.cases,
+            variants=self.variants,
+            isolate=self.isolate,
+            timeout_s=self.timeout_s,
+            retry_void=self.retry_void,
+            keep_workspace=self.keep_workspace,
+        )

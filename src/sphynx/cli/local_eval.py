@@ -1,0 +1,68 @@
+"""``sphynx eval --local``: plan, then dry run, self-test or the run itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sphynx.cli import dry_run, self_test
+from sphynx.cli.conclusion import conclude, stopped
+from sphynx.cli.drive import Run, drive
+from sphynx.cli.eval_request import EvalRequest
+from sphynx.cli.render import problems
+from sphynx.cli.render.board import Board
+from sphynx.cli.reports import Reports
+from sphynx.cli.results_view import print_batch
+from sphynx.cli.screen import Screen, mode_for
+from sphynx.engine import Need, Stop, plan_local, plan_resume, run_plan
+from sphynx.errors import UsageError
+
+
+def start(request: EvalRequest) -> int:
+    """Do what was asked and give the exit code."""
+    options = request.options()
+    if request.resume is not None:
+        plan = plan_resume(request.resume, options)
+    else:
+        plan = plan_local(list(request.paths), options)
+    run = Run(request, plan)
+    for note in plan.notes:
+        run.err.line(problems.note_line(note, run.err.style))
+    if request.dry_run:
+        return dry_run.report(run)
+    if request.self_test:
+        return self_test.report(run)
+    if plan.missing:
+        raise missing_error(plan.missing)
+    return _evaluate(run)
+
+
+def missing_error(missing: Sequence[Need]) -> UsageError:
+    """The refusal of a run that lacks variables."""
+    names = list(dict.fromkeys(need.name for need in missing))
+    why = ", ".join(dict.fromkeys(need.why for need in missing if need.why))
+    verb = "is" if len(names) == 1 else "are"
+    message = f"{', '.join(names)} {verb} not set{f' ({why})' if why else ''}, nothing was started"
+    return UsageError(message, hint=" ".join(["export", *(f"{name}=..." for name in names)]))
+
+
+def _evaluate(run: Run) -> int:
+    options = run.plan.options
+    reports = Reports(run.request, run.plan, run.out)
+    stop = Stop()
+
+    def batch_done(board: Board) -> None:
+        if not run.request.json and not stop.stopped:
+            screen.aside(lambda: print_batch(run.out, board, run.elapsed_ms, run.folder(board.batch.id)))
+
+    screen = Screen(
+        run.err,
+        mode_for(run.err.style, json=run.request.json),
+        jobs=options.jobs,
+        in_order=options.jobs == 1 or run.plan.total == 1,
+        earlier={suite.batch_id: suite.earlier for suite in run.plan.suites},
+        on_batch=batch_done,
+    )
+    results, signal_code = drive(run, screen, stop, lambda: run_plan(run.plan, [screen, reports], stop))
+    if stop.stopped:
+        return stopped(run, results, reports, stop.reason or "", signal_code)
+    return conclude(run, results, reports)

@@ -1,0 +1,137 @@
+"""The console entry: turns errors into one line and signals into exit codes.
+
+Nothing heavy is imported here: ``sphynx --help`` and ``--version`` need neither pydantic nor rich.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import Any
+
+from sphynx._version import __version__
+from sphynx.errors import ExitCode, SphynxError
+
+PROGRAM = "sphynx"
+
+
+class Terminated(BaseException):
+    """SIGTERM or SIGHUP arrived before a run took over the signals."""
+
+
+def run() -> None:
+    """Console entry of ``sphynx``."""
+    sys.exit(main(sys.argv[1:]))
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one command line and give its exit code. Every error becomes ``error: ...`` on stderr."""
+    arguments = list(argv)
+    if arguments in (["--version"], ["-V"]):
+        _print_version()
+        return ExitCode.OK
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _terminated)
+    try:
+        return _dispatch(arguments)
+    except SphynxError as error:
+        return _report(error, debug="--debug" in arguments)
+    except KeyboardInterrupt:
+        _say("stopped before anything ran")
+        return ExitCode.INTERRUPTED
+    except Terminated:
+        _say("stopped before anything ran")
+        return ExitCode.TERMINATED
+    except BrokenPipeError:
+        return ExitCode.ERROR
+    except Exception as error:  # the last line of defence: a bug of ours still reads as one line
+        return _bug(error, debug="--debug" in arguments)
+    finally:
+        _flush()
+
+
+def _dispatch(arguments: list[str]) -> int:
+    import typer
+
+    from sphynx.cli import app
+
+    # Its home differs between typer releases (click, or a copy of it inside typer); the class does not.
+    usage_error: type[Exception] = next(
+        kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
+    )
+    try:
+        result = app.build().main(arguments or ["--help"], prog_name=PROGRAM, standalone_mode=False)
+    except typer.Exit as leave:
+        return leave.exit_code
+    except typer.Abort:
+        return ExitCode.INTERRUPTED
+    except usage_error as error:
+        return _usage(error)
+    return int(result or 0)
+
+
+def _print_version() -> None:
+    sys.stdout.write(f"{PROGRAM} {__version__}\n")
+
+
+def _usage(error: Any) -> int:
+    """A command line that cannot be read: exit 1, since 2 means that the gate failed."""
+    message = str(error.format_message()).strip().rstrip(".")
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else PROGRAM
+    _say(f"error: {message[:1].lower()}{message[1:]}")
+    _say(f"  hint: {path} --help lists what there is")
+    return ExitCode.ERROR
+
+
+def _report(error: SphynxError, *, debug: bool) -> int:
+    from sphynx.cli.out import stderr
+    from sphynx.cli.render.problems import error_lines
+
+    if debug:
+        _traceback()
+    out = stderr()
+    for line in error_lines(error, out.style):
+        out.line(line)
+    return ExitCode.ERROR
+
+
+def _bug(error: Exception, *, debug: bool) -> int:
+    if debug:
+        _traceback()
+    text = str(error).strip().splitlines()
+    detail = f": {text[0]}" if text else ""
+    _say(f"error: unexpected {type(error).__name__}{detail}")
+    if not debug:
+        _say("  hint: run it again with --debug for the traceback, and please report it")
+    return ExitCode.ERROR
+
+
+def _traceback() -> None:
+    import traceback
+
+    traceback.print_exc()
+
+
+def _say(text: str) -> None:
+    try:
+        sys.stderr.write(text + "\n")
+    except OSError:
+        return
+
+
+def _terminated(number: int, frame: FrameType | None) -> None:
+    raise Terminated
+
+
+def _flush() -> None:
+    """Write what is buffered now, where a reader that went away can still be met quietly."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            from sphynx.cli.out import silence
+
+            silence(stream)

@@ -1,0 +1,1 @@
+"""Pure functions from records and events to lines of text."""

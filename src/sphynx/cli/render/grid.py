@@ -1,0 +1,163 @@
+"""The grid: a line per case and variant, a mark per trial, and what may be concluded from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sphynx.cli.render import figures, statistics
+from sphynx.cli.render.board import Board, Cell, Row
+from sphynx.cli.render.style import Style
+from sphynx.cli.render.text import cut, pad, width
+
+_GAP = "   "
+
+
+class _Column(NamedTuple):
+    texts: list[str]
+    right: bool = False
+
+
+def head_line(board: Board, style: Style, *, jobs: int | None = None) -> str:
+    """``hello (hello_eval.py)  1 case × 2 variants × 3 trials = 6 trials, 2 at a time``."""
+    cases = len({row.case_id for row in board.rows})
+    variants = len({row.label for row in board.rows})
+    counts = {len(row.cells) for row in board.rows}
+    total = len(board.cells)
+    shape = f"{figures.plural(cases, 'case')} × {figures.plural(variants, 'variant')}"
+    if len(counts) == 1 and cases * variants * max(counts) == total:
+        shape += f" × {figures.plural(max(counts), 'trial')}"
+    pace = f", {jobs} at a time" if jobs and jobs > 1 and total > 1 else ""
+    name = style.paint(board.batch.suite_name, "bold")
+    return f"{name} ({board.batch.file})  {shape} = {figures.plural(total, 'trial')}{pace}"
+
+
+def final_lines(board: Board, style: Style) -> list[str]:
+    """The grid of a batch that ended."""
+    rows = board.rows
+    facts = [statistics.row_facts(row.records) for row in rows]
+    columns = [
+        _Column([_label(row, style) for row in rows]),
+        _Column([_cells(row.cells, style) for row in rows]),
+        _Column([style.paint(fact.rate, fact.colour) for fact in facts], right=True),
+        _Column([fact.counts for fact in facts]),
+        _Column([fact.interval for fact in facts]),
+        _Column([fact.repeats for fact in facts]),
+        _Column([fact.chances for fact in facts]),
+        _Column([fact.cost for fact in facts], right=True),
+    ]
+    under = [[style.paint(line, "dim") for line in fact.scores] for fact in facts]
+    return _by_case(rows, _layout(columns, style), under, style)
+
+
+def live_lines(boards: Sequence[Board], style: Style, now: float, *, height: int) -> list[str]:
+    """The grid while it runs, in at most ``height`` lines; what does not fit is counted."""
+    lines: list[str] = []
+    for board in boards:
+        rows = board.rows
+        facts = [statistics.row_facts(row.records) for row in rows]
+        columns = [
+            _Column([_label(row, style) for row in rows]),
+            _Column([_cells(row.cells, style) for row in rows]),
+            _Column([style.paint(fact.rate, fact.colour) for fact in facts], right=True),
+            _Column([_clock(row, now) for row in rows], right=True),
+            _Column([fact.cost for fact in facts], right=True),
+        ]
+        grouped = _by_case(rows, _layout(columns, style, fold=False), [[] for _ in rows], style)
+        lines += ["", *grouped]
+    if len(lines) <= height:
+        return lines
+    return _squeeze(boards, style, now, height)
+
+
+def _squeeze(boards: Sequence[Board], style: Style, now: float, height: int) -> list[str]:
+    """Too many rows for the screen: only those that run, then a count."""
+    lines = [""]
+    rows = [row for board in boards for row in board.rows]
+    running = [row for row in rows if any(cell.status == "running" for cell in row.cells)]
+    for row in running[: max(0, height - 2)]:
+        name = f"{row.case_id}  {_cells(row.cells, style)}  {_clock(row, now)}"
+        lines.append(f"  {style.mark('running')} " + pad(cut(row.label, 30), 30) + f"  {name}")
+    rest = len(rows) - (len(lines) - 1)
+    return [*lines, style.paint(f"  … {figures.plural(rest, 'more row')}", "dim")]
+
+
+def status_line(boards: Sequence[Board], jobs: int, now: float, started: float) -> str:
+    """``4 of 6 trials done, 2 running, about 40s left``."""
+    cells = [cell for board in boards for cell in board.cells]
+    ended = [cell.record for cell in cells if cell.record is not None]
+    running = [cell for cell in cells if cell.status == "running"]
+    parts = [f"  {len(ended)} of {figures.plural(len(cells), 'trial')} done"]
+    if running:
+        parts.append(f"{len(running)} running")
+    took = [record.duration_ms for record in ended if record.status in ("passed", "failed")]
+    if took and len(ended) < len(cells):
+        left = _left(sum(took) / len(took), running, len(cells) - len(ended), jobs, now)
+        parts.append(f"about {figures.elapsed(left)} left")
+    return ", ".join(parts) + f"    {figures.elapsed((now - started) * 1000)}"
+
+
+def _left(mean_ms: float, running: Sequence[Cell], open_trials: int, jobs: int, now: float) -> float:
+    """Milliseconds left if every open trial takes as long as the ones that were scored."""
+    spent = sum(min(mean_ms, (now - cell.since) * 1000) for cell in running)
+    width_now = max(1, min(jobs, open_trials))
+    return max(1000.0, (mean_ms * open_trials - spent) / width_now)
+
+
+def _by_case(
+    rows: Sequence[Row], lines: Sequence[list[str]], under: Sequence[list[str]], style: Style
+) -> list[str]:
+    out: list[str] = []
+    case = ""
+    for row, own, more in zip(rows, lines, under, strict=True):
+        if row.case_id != case:
+            if case:
+                out.append("")
+            case = row.case_id
+            out.append("  " + style.paint(cut(row.case_name, style.width - 2), "bold"))
+        out += [*own, *("      " + line for line in more)]
+    return out
+
+
+def _layout(columns: Sequence[_Column], style: Style, *, fold: bool = True) -> list[list[str]]:
+    """Rows of aligned cells; columns that find no room go onto a second line (or, not folded, away)."""
+    shown = [column for column in columns if any(column.texts)]
+    widths = [max(width(text) for text in column.texts) for column in shown]
+    room = style.width - 4
+    over = sum(widths) + len(_GAP) * (len(widths) - 1)
+    taken = 0
+    fit = 0
+    for cells in widths:
+        taken += cells + (len(_GAP) if fit else 0)
+        if taken > room and fit > 1:
+            break
+        fit += 1
+    lines: list[list[str]] = []
+    for index in range(len(shown[0].texts) if shown else 0):
+        cells = [_aligned(shown[n], widths[n], index) for n in range(fit)]
+        own = ["    " + _GAP.join(cells).rstrip()]
+        rest = [column.texts[index] for column in shown[fit:] if column.texts[index]]
+        if rest and fold and over > room:
+            own.append("      " + _GAP.join(rest))
+        lines.append(own)
+    return lines
+
+
+def _aligned(column: _Column, cells: int, index: int) -> str:
+    text = column.texts[index]
+    return " " * (cells - width(text)) + text if column.right else pad(text, cells)
+
+
+def _label(row: Row, style: Style) -> str:
+    return f"{style.mark(row.status)} {cut(row.label, max(16, style.width // 2))}"
+
+
+def _cells(cells: Sequence[Cell], style: Style) -> str:
+    return "".join(style.mark(cell.status) for cell in cells)
+
+
+def _clock(row: Row, now: float) -> str:
+    """How long a row has taken: its trials that ended, and those that run."""
+    ended = sum(record.duration_ms for record in row.records)
+    running = sum((now - cell.since) * 1000 for cell in row.cells if cell.status == "running")
+    return figures.elapsed(ended + running) if ended or running else ""

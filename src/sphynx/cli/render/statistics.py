@@ -1,0 +1,86 @@
+"""What a run's trials let one say, in words: rate, counts, interval, pass@k, measurements, money."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sphynx.cli.render import figures
+from sphynx.cli.render.summary import run_cost
+from sphynx.cli.render.text import one_line
+from sphynx.results.distribution import Distribution, distribution
+from sphynx.results.statistics import measured, pass_at_k, pass_hat_k
+from sphynx.schema.records import TrialRecord
+
+_SMALL = 3
+"""Runs with more scored trials also say what three attempts would give."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowFacts:
+    """The texts of one grid row; empty where there is nothing to say."""
+
+    rate: str
+    colour: str
+    counts: str
+    interval: str
+    repeats: str
+    chances: str
+    cost: str
+    scores: tuple[str, ...]
+
+
+def row_facts(records: Sequence[TrialRecord]) -> RowFacts:
+    """Facts of the trials of one run that have ended."""
+    found = distribution(records)
+    usd = run_cost(records)
+    return RowFacts(
+        rate=figures.percent(found.pass_rate) if found.scored else "-",
+        colour="green" if found.scored and found.passed == found.scored else "red" if found.failed else "dim",
+        counts=_counts(found),
+        interval=_interval(found),
+        repeats="deterministic" if found.deterministic else "",
+        chances=_chances(found),
+        cost=figures.money(usd) if usd else "",
+        scores=tuple(_scores(records)),
+    )
+
+
+def _counts(found: Distribution) -> str:
+    """``2 of 3 scored, 1 void``: everything unscored counts as void here, as in the distribution."""
+    text = f"{found.scored} of {found.trials} scored"
+    return f"{text}, {found.voided} void" if found.voided else text
+
+
+def _interval(found: Distribution) -> str:
+    if found.interval is None:
+        return ""
+    low, high = (round(end * 100) for end in found.interval)
+    return f"95% CI {low}-{high}"
+
+
+def _chances(found: Distribution) -> str:
+    if found.scored < 2:
+        return ""
+    sizes = [found.scored] if found.scored <= _SMALL else [_SMALL, found.scored]
+    parts: list[str] = []
+    for name, chance in (("pass@", pass_at_k), ("pass^", pass_hat_k)):
+        for size in sizes:
+            value = chance(found.passed, found.scored, size)
+            if value is not None:
+                parts.append(f"{name}{size} {figures.percent(value)}")
+    return "  ".join(parts)
+
+
+def _scores(records: Sequence[TrialRecord]) -> list[str]:
+    lines: list[str] = []
+    for item in measured(records):
+        name = (
+            one_line(item.check) if item.metric is None else f"{one_line(item.check)}.{one_line(item.metric)}"
+        )
+        values = figures.number(item.spread.mean)
+        if item.spread.count > 1:
+            values += f" ± {figures.number(item.spread.deviation)}"
+            values += f"   {figures.number(item.spread.low)} to {figures.number(item.spread.high)}"
+        lines.append(f"{name}  {values}   {figures.plural(item.spread.count, 'trial')}")
+    return lines

@@ -1,0 +1,147 @@
+"""What a run ends with: each trial with its outcome and reason, then counts, tokens and money."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from sphynx.cli.render import figures
+from sphynx.cli.render.style import Style, words
+from sphynx.cli.render.text import cut, one_line, pad, width, wrap
+from sphynx.schema.records import TrialRecord
+
+_STATUS = 11
+_INDENT = " " * (4 + _STATUS)
+ORDER = ("passed", "failed", "void", "timed_out", "cancelled")
+_COMPONENTS = {"model": "model", "harness": "harness", "sandbox": "sandbox", "platform": "platform",
+               "user": "simulated user", "judge": "judges"}  # fmt: skip
+
+
+def trial_name(record: TrialRecord, *, numbered: bool) -> str:
+    """``writes-hello on command/flaky #2``; the number only where a run has several trials."""
+    name = f"{record.case_id} on {record.variant}"
+    return f"{name} #{record.ordinal}" if numbered else name
+
+
+def trial_lines(records: Sequence[TrialRecord], style: Style, *, numbered: bool) -> list[str]:
+    """One line a trial, its reason indented below."""
+    names = [trial_name(record, numbered=numbered) for record in records]
+    times = [
+        "" if record.status == "cancelled" else figures.duration(record.duration_ms) for record in records
+    ]
+    clock = max((width(text) for text in times), default=0)
+    room = min(
+        max((width(name) for name in names), default=0), max(20, style.width - _STATUS - 4 - clock - 3)
+    )
+    lines: list[str] = []
+    for record, name, took in zip(records, names, times, strict=True):
+        status = pad(words(record.status), _STATUS)
+        shown = pad(cut(name, room), room)
+        lines.append(f"  {style.mark(record.status)} {status}{shown}   {took:>{clock}}".rstrip())
+        for reason in reasons(record):
+            lines += [_INDENT + line for line in wrap(reason, style.width - len(_INDENT))]
+    return lines
+
+
+def reasons(record: TrialRecord) -> list[str]:
+    """Why a trial did not pass: its failing checks' messages, or the cause and the reason."""
+    if record.status == "passed":
+        return []
+    if record.status == "failed":
+        return _failed_checks(record)
+    reason = record.reason or ", ".join(record.void_fields)
+    cause = record.cause or ""
+    if record.status == "cancelled":
+        return [one_line(reason)] if reason else []
+    return [one_line(f"{cause}: {reason}" if cause and reason else cause or reason)]
+
+
+def _failed_checks(record: TrialRecord) -> list[str]:
+    failing = [item for item in record.validations if item.get("status") == "failed"]
+    said: list[str] = []
+    for item in failing:
+        name, message = str(item.get("name") or "check"), one_line(str(item.get("message") or ""))
+        if not message:
+            said.append(f"{name} did not pass")
+        else:
+            said.append(message if len(failing) == 1 else f"{name}: {message}")
+    if not said:
+        said = [
+            f"exit {step.exit_code}: {one_line(step.command)}"
+            for step in record.verify_steps
+            if step.exit_code
+        ]
+    return said or ([record.reason] if record.reason else [])
+
+
+def counts(statuses: Iterable[str]) -> str:
+    """``4 passed, 1 failed, 1 void`` in a fixed order; what did not happen is left out."""
+    tally = Counter(statuses)
+    return ", ".join(f"{tally[status]} {words(status)}" for status in ORDER if tally[status])
+
+
+def totals_line(records: Sequence[TrialRecord], style: Style, elapsed_ms: float) -> str:
+    """``6 trials: 4 passed, 1 failed, 1 void    1.9s    12k tokens (11k in, 1k out), $0.04 est.``"""
+    parts = [f"{figures.plural(len(records), 'trial')}: {counts(record.status for record in records)}"]
+    parts.append(figures.duration(elapsed_ms))
+    spent = ", ".join(part for part in (_tokens(records), _estimate(records)) if part)
+    return "  " + "    ".join([style.paint(parts[0], "bold"), parts[1], *([spent] if spent else [])])
+
+
+def cost_line(records: Sequence[TrialRecord]) -> str:
+    """``model $0.03, judges $0.01, price of 1 trial not known``; empty when nothing cost anything."""
+    parts = [
+        f"{_COMPONENTS[component]} {figures.money(usd)}"
+        for component in _COMPONENTS
+        if (usd := _spent(records, component)) is not None and usd > 0
+    ]
+    unknown = sum(1 for record in records if record.costs_incomplete)
+    if unknown:
+        parts.append(f"price of {figures.plural(unknown, 'trial')} not known")
+    return "  " + ", ".join(parts) if parts else ""
+
+
+def warning_lines(records: Sequence[TrialRecord]) -> list[str]:
+    """Trials that paid again and again for what they had read once."""
+    grew = sum("context-grew-fast" in record.warnings for record in records)
+    cold = sum("nothing-cached" in record.warnings for record in records)
+    lines: list[str] = []
+    if grew:
+        lines.append(f"  {figures.plural(grew, 'trial')} re-read a large context on every turn")
+    if cold:
+        lines.append(f"  {figures.plural(cold, 'trial')} got nothing from the cache")
+    return lines
+
+
+def run_cost(records: Sequence[TrialRecord]) -> float | None:
+    """What is known of the money some trials took; ``None`` when nothing is."""
+    known = [usd for component in _COMPONENTS if (usd := _spent(records, component)) is not None]
+    return sum(known) if known else None
+
+
+def _spent(records: Sequence[TrialRecord], component: str) -> float | None:
+    known = [
+        line.usd
+        for record in records
+        for line in record.costs
+        if line.component == component and line.usd is not None
+    ]
+    return sum(known) if known else None
+
+
+def _tokens(records: Sequence[TrialRecord]) -> str:
+    used = [record.usage for record in records if record.usage is not None]
+    if not used:
+        return ""
+    total = sum(usage.total_tokens for usage in used)
+    inward = sum(usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens for usage in used)
+    outward = sum(usage.output_tokens for usage in used)
+    return f"{figures.tokens(total)} tokens ({figures.tokens(inward)} in, {figures.tokens(outward)} out)"
+
+
+def _estimate(records: Sequence[TrialRecord]) -> str:
+    usd = run_cost(records)
+    if usd is None or usd == 0:
+        return ""
+    incomplete = any(record.costs_incomplete for record in records)
+    return f"{'at least ' if incomplete else ''}{figures.money(usd)} est."

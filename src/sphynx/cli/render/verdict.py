@@ -1,0 +1,41 @@
+"""A settled trial's verdict on screen: ``results.verdict`` made safe, wrapped and coloured."""
+
+from __future__ import annotations
+
+from sphynx.cli.render.style import Style
+from sphynx.cli.render.text import wrap
+from sphynx.results import verdict
+from sphynx.schema.records import TrialRecord
+
+_COLOURS = {"✓": "green", "✗": "red", "○": "yellow", "·": "dim"}
+
+
+def verdict_lines(record: TrialRecord, style: Style, *, every: bool = False) -> list[str]:
+    """The verdict of a trial; ``every`` also lists the checks that passed."""
+    lines: list[str] = []
+    for line in verdict.of_record(record):
+        indent = " " * (len(line) - len(line.lstrip(" ")))
+        lines += [indent + part for part in wrap(line.lstrip(" "), style.width - len(indent))]
+    if every:
+        lines += _passing(record)
+    return [_coloured(line, style) for line in lines]
+
+
+def _passing(record: TrialRecord) -> list[str]:
+    lines: list[str] = []
+    for item in record.validations:
+        if item.get("status") in ("passed", "skipped"):
+            mark = "✓" if item["status"] == "passed" else "·"
+            took = item.get("durationMs")
+            timing = f" · {verdict.duration(took)}" if isinstance(took, int | float) else ""
+            skipped = " · skipped" if item["status"] == "skipped" else ""
+            lines.append(f"    {mark} {item.get('name') or 'check'}{timing}{skipped}")
+    return lines
+
+
+def _coloured(line: str, style: Style) -> str:
+    bare = line.lstrip(" ")
+    indent = line[: len(line) - len(bare)]
+    if len(indent) in (2, 4) and bare[:2].strip() in _COLOURS and bare[1:2] == " ":
+        return f"{indent}{style.paint(bare[0], _COLOURS[bare[0]])}{bare[1:]}"
+    return line
