@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from sphynx.contracts import BundleRef, SandboxSpec
+from sphynx.errors import UsageError
 from sphynx.guest.bundle import minimal_environment
-from sphynx.sandboxes.local import warmth
+from sphynx.sandboxes import bubblewrap
+from sphynx.sandboxes.local import isolation, warmth
 from sphynx.sandboxes.local.box import LocalBox, Place
-from sphynx.sandboxes.local.link import ZygoteLink
+from sphynx.sandboxes.local.link import Lease, ZygoteLink
 from sphynx.sandboxes.local.paths import Folders, Root
 from sphynx.sandboxes.local.removal import remove
 from sphynx.sandboxes.local_root import LocalRoot
@@ -22,15 +24,23 @@ class LocalBackend:
     """Opens a sandbox per trial below ``root``.
 
     ``env`` is the environment of whoever runs this: PATH and LANG are taken from it and nothing else.
-    ``bundle`` is for trials whose spec names none.
+    ``bundle`` is for trials whose spec names none; ``readable`` are folders isolated trials may read beside
+    the machine's programs and the harness installs.
     """
 
     def __init__(
-        self, root: LocalRoot | None = None, *, env: Mapping[str, str], bundle: BundleRef | None = None
+        self,
+        root: LocalRoot | None = None,
+        *,
+        env: Mapping[str, str],
+        bundle: BundleRef | None = None,
+        readable: Sequence[Path] = (),
     ) -> None:
         self.root = root or LocalRoot(environ=env)
         self._env = dict(env)
         self._bundle = bundle
+        self._readable = tuple(readable)
+        self._walls: bubblewrap.Walls | None = None
         self._zygotes: dict[str, asyncio.Task[ZygoteLink]] = {}
         self._boxes: set[LocalBox] = set()
         self._tidied = False
@@ -43,28 +53,56 @@ class LocalBackend:
         await self._zygote(bundle or self._bundle)
 
     async def open(self, spec: SandboxSpec) -> LocalBox:
-        """A new sandbox for one trial. Commands get PATH, HOME, TMPDIR, package caches and ``spec.env``."""
+        """A new sandbox for one trial. Commands get PATH, HOME, TMPDIR, package caches and ``spec.env``.
+
+        ``spec.isolate`` puts it into bubblewrap; ``UsageError`` says why this machine cannot.
+        """
         bundle = spec.bundle or self._bundle
-        zygote = await self._zygote(bundle)
+        walls = self._walls_of(spec)
+        zygote = await self._zygote(None if walls else bundle)
         folder = self.root.new_trial(spec.trial_id)
         try:
-            place = _plain_place(folder)
-            env = {**self._commands_env(place), **spec.env}
-            runner = await zygote.lease(env, place.workspace)
+            if walls is None:
+                place = _plain_place(folder)
+                runner = await zygote.lease({**self._commands_env(place), **spec.env}, place.workspace)
+            else:
+                place = isolation.place(folder, walls)
+                runner = await self._isolated(zygote, walls, place, spec)
         except BaseException:
             await remove(folder)
             raise
         box = LocalBox(
             place,
             runner,
-            isolation="none",
+            isolation="none" if walls is None else "bubblewrap",
             warm=zygote.warm,
-            bundle=None if bundle is None else _standing(bundle.path),
+            bundle=_bundle_for(folder, bundle, copied=walls is not None),
             remove=lambda: self._forget(box, folder),
         )
-        box.install_once = self.root.install_once
         self._boxes.add(box)
         return box
+
+    def _walls_of(self, spec: SandboxSpec) -> bubblewrap.Walls | None:
+        if not spec.isolate:
+            return None
+        if self._walls is None:
+            can, why = bubblewrap.available()
+            if not can:
+                raise UsageError(f"--isolate cannot be used here: {why}")
+            path = self._env.get("PATH") or os.defpath
+            self._walls = bubblewrap.Walls(path, [self.root.harness, *self._readable])
+        return self._walls
+
+    async def _isolated(
+        self, zygote: ZygoteLink, walls: bubblewrap.Walls, place: Place, spec: SandboxSpec
+    ) -> Lease:
+        self.root.package_variables()
+        options = isolation.options(walls, place.folder, self.root)
+        try:
+            env = {**isolation.environment(walls), **spec.env}
+            return await zygote.isolated(isolation.command(walls), [options], env, place.workspace)
+        finally:
+            os.close(options)
 
     def _commands_env(self, place: Place) -> dict[str, str]:
         env = {
@@ -131,5 +169,12 @@ def _plain_place(folder: Path) -> Place:
     return Place(folder, roots[0].inside, roots[1].inside, roots[2].inside, Folders(roots))
 
 
-def _standing(folder: Path) -> Callable[[], AbstractContextManager[str]]:
-    return lambda: nullcontext(str(folder))
+def _bundle_for(
+    folder: Path, bundle: BundleRef | None, *, copied: bool
+) -> Callable[[], AbstractContextManager[str]] | None:
+    """Gives the bundle's folder as the trial sees it, for as long as one of its functions runs."""
+    if bundle is None:
+        return None
+    if copied:
+        return lambda: isolation.bundle_inside(folder, bundle.path)
+    return lambda: nullcontext(str(bundle.path))

@@ -121,7 +121,10 @@ class LocalBox:
         memory = wire.in_memory(json.dumps(asked).encode())
         try:
             with self._bundle() as folder:
-                argv = guest_command("--bundle", folder, "--request", "/dev/fd/4", "--result-fd", "3")
+                argv = guest_command(
+                    *("--bundle", folder, "--request", "/dev/fd/4", "--result-fd", "3"),
+                    hidden=self.isolation != "none",
+                )
                 message |= {"op": "exec", "argv": argv, "cwd": self.workspace}
                 return result(await job.run(message, [out_end, out_end, channel, memory]), out, None)
         finally:

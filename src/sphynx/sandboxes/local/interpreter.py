@@ -19,6 +19,7 @@ _PART = (
     "import importlib; "
     "importlib.import_module('sphynx.sandboxes.local.' + sys.argv[1]).main(int(sys.argv[2]))"
 )
+_HIDE = "from sphynx.sandboxes.local import killing; killing.refuse_tracing(); "
 _GUEST = "import runpy; runpy.run_module('sphynx.guest', run_name='__main__', alter_sys=True)"
 
 
@@ -36,9 +37,9 @@ def part_command(part: str, channel: int) -> list[str]:
     return [*_python(_PART), part, str(channel)]
 
 
-def guest_command(*arguments: str) -> list[str]:
-    """``python -m sphynx.guest`` with ``arguments``."""
-    return [*_python(_GUEST), *arguments]
+def guest_command(*arguments: str, hidden: bool) -> list[str]:
+    """``python -m sphynx.guest`` with ``arguments``; ``hidden`` from others of the same user (Linux)."""
+    return [*_python(_HIDE + _GUEST if hidden else _GUEST), *arguments]
 
 
 def _python(program: str) -> list[str]:

@@ -15,9 +15,9 @@ _UNLOCKED_S = 3_600
 _FOREIGN_S = 30 * 86_400
 
 
-def lock(folder: Path) -> None:
+def lock(folder: str) -> None:
     """Write who holds ``folder``: this process, told apart from a later one of the same number."""
-    fd = os.open(folder / _LOCK, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    fd = os.open(f"{folder}/{_LOCK}", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         os.write(fd, _holder())
     finally:

@@ -35,9 +35,10 @@ KILLED = Ended(exit_code=137, timed_out=False, duration_ms=0.0)
 class Link:
     """The host's end of one supervisor's control socket."""
 
-    def __init__(self, control: socket.socket) -> None:
+    def __init__(self, control: socket.socket, errors: int = -1) -> None:
         self._loop = asyncio.get_running_loop()
         self._control = control
+        self._errors = errors
         self._jobs: dict[int, asyncio.Future[Ended]] = {}
         self._numbers = 0
         self._trial_ended: asyncio.Future[None] = self._loop.create_future()
@@ -116,8 +117,10 @@ class Link:
         self.alive = False
         self._loop.remove_reader(self._control.fileno())
         self._control.close()
-        self._end_jobs(lost(_KILLED_TEXT))
+        self._end_jobs(lost(_KILLED_TEXT + last_words(self._errors)))
         _settle(self._trial_ended)
+        if self._errors >= 0:
+            os.close(self._errors)
 
     async def end(self) -> None:
         """End the trial and wait until every process of it is dead. Afterwards another may be opened."""
@@ -168,6 +171,14 @@ def _ended(message: dict[str, Any]) -> Ended:
         message["timed_out"],
         message["ms"],
     )
+
+
+def last_words(errors: int) -> str:
+    """The last line a process wrote to the memory file ``errors``, behind a colon; empty without one."""
+    if errors < 0:
+        return ""
+    lines = os.pread(errors, 20_000, 0).decode(errors="replace").strip().splitlines()
+    return f": {lines[-1]}" if lines else ""
 
 
 def lost(why: str) -> StageError:
@@ -236,7 +247,7 @@ class ZygoteLink:
                 hint="move slow work from module level into the functions that need it",
             ) from None
         if answer is None:
-            raise lost(f"the process that starts commands ended at once: {self._last_words()}")
+            raise lost(f"the process that starts commands ended at once{last_words(self._errors)}")
         if "failed" in answer:
             raise CompileError(answer["failed"]["message"], hint=answer["failed"]["hint"])
         self.warm = answer["warm"]
@@ -251,10 +262,6 @@ class ZygoteLink:
         finally:
             loop.remove_reader(self._sock.fileno())
         return wire.receive(self._sock)[0]
-
-    def _last_words(self) -> str:
-        lines = os.pread(self._errors, 20_000, 0).decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else "it said nothing"
 
     async def lease(self, env: Mapping[str, str], workspace: str) -> Lease:
         """A supervisor for one trial: one that has just ended another, or a new one."""
@@ -272,11 +279,12 @@ class ZygoteLink:
         self, argv: Sequence[str], files: Sequence[int], env: Mapping[str, str], workspace: str
     ) -> Lease:
         """A supervisor that ``argv`` starts: descriptor 3 is its control socket, ``files`` are 4, 5, ..."""
-        link = await self._start({"op": "isolate", "argv": list(argv)}, files)
+        errors = os.memfd_create("sphynx-isolated")
+        link = await self._start({"op": "isolate", "argv": list(argv)}, [errors, *files], errors)
         await link.open(env, workspace)
         return Lease(link, Link.drop)
 
-    async def _start(self, message: dict[str, Any], files: Sequence[int]) -> Link:
+    async def _start(self, message: dict[str, Any], files: Sequence[int], errors: int = -1) -> Link:
         here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with there:
             try:
@@ -284,7 +292,7 @@ class ZygoteLink:
             except BaseException:
                 here.close()
                 raise
-        return Link(here)
+        return Link(here, errors)
 
     def _keep(self, link: Link) -> None:
         if link.alive:

@@ -5,7 +5,7 @@ talks to it over a socket:
 
     {"bundle": <folder or null>, "fresh": <why not warm>}   -> {"ready", "warm", "why"} or {"failed": {...}}
     {"op": "fork"}                                 + file: the supervisor's end of a control socket
-    {"op": "isolate", "argv"}                      + files: those become 3, 4, ... of what is started
+    {"op": "isolate", "argv"}                      + files: control socket (becomes 3), errors (2), 4, 5, ...
 
 Not ready means that the import worked, but left this process unfit to be forked: it ends, and the host starts
 another without the bundle.
@@ -88,8 +88,9 @@ class Zygote:
 
     def isolate(self, message: dict[str, Any], files: list[int]) -> int:
         """Start a supervisor inside bubblewrap; its end of the control socket becomes descriptor 3."""
-        high = [killing.move_high(fd) for fd in files]
-        actions = [(os.POSIX_SPAWN_DUP2, fd, 3 + place) for place, fd in enumerate(high)]
+        control, errors, *others = (killing.move_high(fd) for fd in files)
+        high = [errors, control, *others]
+        actions = [(os.POSIX_SPAWN_DUP2, fd, 2 + place) for place, fd in enumerate(high)]
         try:
             return os.posix_spawn(
                 message["argv"][0], message["argv"], {}, file_actions=actions, setsigmask=()
