@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sphynx.engine.options import SelfTestRow as SelfTestRow
     from sphynx.engine.plan import plan_local as plan_local
     from sphynx.engine.resume import plan_resume as plan_resume
-    from sphynx.engine.self_test import self_test as self_test
+    from sphynx.engine.self_testing import self_test as self_test
     from sphynx.engine.stop import Stop as Stop
 
 _HOMES = {
@@ -46,7 +46,7 @@ _HOMES = {
     "options": ("BatchResult", "LocalOptions", "LocalPlan", "Need", "PlannedSuite", "SelfTestRow"),
     "plan": ("plan_local",),
     "resume": ("plan_resume",),
-    "self_test": ("self_test",),
+    "self_testing": ("self_test",),
     "stop": ("Stop",),
 }
 _LAZY = {name: home for home, names in _HOMES.items() for name in names}

@@ -58,8 +58,3 @@ def _model_line(model: str, usage: Usage | None) -> CostLine:
         explanation=found.explanation,
         detail=detail,
     )
-
-
-def incomplete(lines: list[CostLine]) -> bool:
-    """Whether the sum leaves something out."""
-    return any(line.classification == "unknown" for line in lines)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from sphynx.engine import artifacts, command_check, costing
 from sphynx.engine.checks import skipped
-from sphynx.results.evidence import store_validation
+from sphynx.results.costs import is_incomplete
+from sphynx.results.evidence import store_validations
 from sphynx.results.failure import failure_text
 from sphynx.results.warnings import usage_warnings
 from sphynx.schema.records import TrialRecord, UsageRecord
@@ -54,7 +55,7 @@ def build(trial: Trial, *, duration_ms: float) -> TrialRecord:
         usage=_usage(usage),
         warnings=usage_warnings(usage, turns) if usage else [],
         costs=costs,
-        costs_incomplete=costing.incomplete(costs),
+        costs_incomplete=is_incomplete(costs),
         exit_code=_exit_code(trial),
         validations=_validations(trial),
         verify_steps=trial.scored.verify_steps if trial.scored else [],
@@ -144,4 +145,4 @@ def _validations(trial: Trial) -> list[dict[str, Any]]:
     else:
         records = skipped(case.checks)
     capture = trial.job.suite.suite.capture_validation
-    return [store_validation(item, trial.redactor, capture) for item in records]
+    return store_validations(records, trial.redactor, capture)

@@ -111,7 +111,19 @@ async def run_trial(job: TrialJob, machine: Machine) -> TrialRecord:
     except Exception as error:
         trial.end("void", cause="internal", stage=None, reason=_first_line(error))
     await _close(trial)
-    return record.build(trial, duration_ms=(monotonic() - begun) * 1000)
+    duration_ms = (monotonic() - begun) * 1000
+    try:
+        return record.build(trial, duration_ms=duration_ms)
+    except Exception as error:
+        return record.build(_unscored(trial, error), duration_ms=duration_ms)
+
+
+def _unscored(trial: Trial, error: Exception) -> Trial:
+    """The trial without what could not be recorded, such as evidence of a shape nobody knows."""
+    trial.scored, trial.changes, trial.status = None, Changes(), None
+    reason = f"The result could not be recorded: {_first_line(error)}"
+    trial.end("void", cause="internal", stage="record", reason=reason)
+    return trial
 
 
 def _begin(job: TrialJob, machine: Machine) -> Trial:
