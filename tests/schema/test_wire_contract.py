@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from sphynx.schema import wire
 from sphynx.schema.operations import ERRORS, OPERATIONS
@@ -81,6 +81,10 @@ def fields(given: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
+def is_model(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
+
+
 class Shown:
     """A model as JSON Schema says it, in the same words."""
 
@@ -93,7 +97,7 @@ class Shown:
         schema = self.schema
         if "$ref" in schema:
             schema = self.defs[schema["$ref"].rpartition("/")[2]]
-        return self.inside(schema) if isinstance(self.kind, type) else self.of(schema)
+        return self.inside(schema) if is_model(self.kind) else self.of(schema)
 
     def of(self, schema: dict[str, Any]) -> dict[str, Any]:
         if "$ref" in schema:

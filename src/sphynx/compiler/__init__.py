@@ -3,6 +3,6 @@
 ``compile_files`` serves the engine; ``compile_eval`` and ``compile_definition`` give the request of the wire.
 """
 
-from sphynx.compiler.compile import compile_files
+from sphynx.compiler.compile import compile_definition, compile_eval, compile_files
 
-__all__ = ["compile_files"]
+__all__ = ["compile_definition", "compile_eval", "compile_files"]

@@ -87,7 +87,7 @@ def write(contents: Contents, staging: Path) -> BundleRef:
         path = fresh / TREE / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    (fresh / MANIFEST).write_text(_manifest(contents.manifest), "utf-8")
+    (fresh / MANIFEST).write_text(manifest_text(contents.manifest), "utf-8")
     _move_into_place(fresh, folder, staging / f"retired-{digest}-{mark}", contents)
     return BundleRef(folder, digest)
 
@@ -107,7 +107,7 @@ def _move_into_place(fresh: Path, folder: Path, retired: Path, contents: Content
 
 def _same(folder: Path, contents: Contents) -> bool:
     try:
-        if (folder / MANIFEST).read_text("utf-8") != _manifest(contents.manifest):
+        if (folder / MANIFEST).read_text("utf-8") != manifest_text(contents.manifest):
             return False
         return all((folder / TREE / name).read_bytes() == content for name, content in contents.files.items())
     except OSError:
@@ -116,13 +116,14 @@ def _same(folder: Path, contents: Contents) -> bool:
 
 def _digest(manifest: dict[str, Any], files: dict[str, bytes]) -> str:
     told = hashlib.sha256()
-    for part in (_manifest(manifest), *(part for item in sorted(files.items()) for part in item)):
+    for part in (manifest_text(manifest), *(part for item in sorted(files.items()) for part in item)):
         data = part.encode("utf-8", "surrogateescape") if isinstance(part, str) else part
         told.update(len(data).to_bytes(8, "big") + data)
     return told.hexdigest()[:32]
 
 
-def _manifest(manifest: dict[str, Any]) -> str:
+def manifest_text(manifest: dict[str, Any]) -> str:
+    """``bundle.json`` as it is written."""
     return json.dumps(manifest, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
 
 

@@ -35,6 +35,11 @@ class Loaded:
     """Module name to file, for modules of the project only."""
     warnings: list[str] = field(default_factory=list[str])
 
+    @classmethod
+    def without_import(cls, path: Path, cwd: Path) -> Loaded:
+        """A file whose code no trial runs: only where it stands."""
+        return cls(layout(path, project_root(path, cwd)), [])
+
 
 def load_suites(path: Path, root: Path | None = None) -> tuple[list[Suite], list[str]]:
     """Import ``path`` and give its module-level suites in source order, with warnings about the import.

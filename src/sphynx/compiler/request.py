@@ -1,0 +1,135 @@
+"""The request that starts a compiled suite on a server."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from pydantic import ValidationError
+
+from sphynx.compiler.compiled import CompiledCase, CompiledSuite, CompiledVariant
+from sphynx.compiler.definition import beyond_wire, source_value, user_value
+from sphynx.compiler.es_module import es_module, pack
+from sphynx.compiler.profiles import Profile
+from sphynx.compiler.sources import captured
+from sphynx.errors import CompileError
+from sphynx.schema.wire import Harness, SuiteBatchRequest
+from sphynx.suite.cases import Case
+from sphynx.suite.sources import Repo, Source, is_path
+
+
+def build(compiled: CompiledSuite) -> SuiteBatchRequest:
+    """``compiled`` as the wire has it; prompts stay templates. ``CompileError`` when no server can run it."""
+    suite = compiled.suite
+    try:
+        packed = pack(compiled.contents) if compiled.contents else b""
+        files = captured(compiled.contents) if compiled.contents and suite.capture_source else []
+        data: dict[str, Any] = {
+            "suite": {"id": suite.id, "name": suite.name, "prompt": suite.prompt},
+            "cases": [_case(compiled, item, packed, files) for item in compiled.cases],
+            "variants": [_variant(item) for item in compiled.variants],
+            "trials": suite.trials,
+        }
+        if suite.source is not None:
+            data["suite"]["source"] = _source(suite.source)
+        return SuiteBatchRequest.model_validate(data)
+    except CompileError as error:
+        message = f'{compiled.file}: suite "{suite.id}": {error.message}'
+        raise CompileError(message, hint=error.hint, tag=error.tag) from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        message = f'{compiled.file}: suite "{suite.id}": {where}: {first["msg"]}'
+        raise CompileError(message, tag="RequestInvalid") from error
+
+
+def _case(
+    compiled: CompiledSuite, item: CompiledCase, packed: bytes, files: list[dict[str, str]]
+) -> dict[str, Any]:
+    case = item.case
+    place = {"suite": compiled.index, "case": case.id}
+    out: dict[str, Any] = {
+        "id": case.id,
+        "name": case.name,
+        "source": _source(compiled.suite.source_of(case)),
+        "tags": list(case.tags),
+        "variables": dict(case.variables),
+    }
+    given = {
+        "cache": dict(case.cache) if case.cache else None,
+        "maxTurns": case.max_turns,
+        "timeoutMs": case.timeout_ms,
+        "user": user_value(case),
+        "verify": case.command.command if case.command else None,
+    }
+    out |= {key: value for key, value in given.items() if value is not None}
+    if case.prepare:
+        name = getattr(case.prepare, "__name__", "prepare").strip("<>")[:100] or "prepare"
+        out["prepare"] = {"name": name, "source": es_module(packed, {"op": "prepare", **place})}
+    if case.checks:
+        capture = compiled.suite.capture_validation
+        source = es_module(packed, {"op": "checks", **place, "capture": capture})
+        out["validator"] = {**_validator(case, capture, files), "source": source}
+    beyond = beyond_wire(case)
+    if isinstance(case.solution, str):
+        beyond["solution"] = case.solution
+    if beyond:
+        out["x-sphynx"] = beyond
+    return out
+
+
+def _validator(case: Case, capture: bool, files: list[dict[str, str]]) -> dict[str, Any]:
+    names = [check.name for check in case.checks]
+    out: dict[str, Any] = {
+        "name": names[0][:100] if len(names) == 1 else f"{len(names)} checks",
+        "manifest": [{"index": check.index, "name": check.name} for check in case.checks],
+    }
+    if not capture:
+        out["capture"] = False
+    if files:
+        out["sourceFiles"] = files
+    return out
+
+
+def _source(source: Source) -> dict[str, Any]:
+    if isinstance(source, Repo) and is_path(source.url):
+        raise CompileError(
+            f"{source!r} is a path on this machine, which a server cannot clone",
+            tag="SourceNotOnWire",
+            hint="name the repository by its URL, or run it here with --local",
+        )
+    return source_value(source)
+
+
+def _variant(item: CompiledVariant) -> dict[str, Any]:
+    variant = item.variant
+    if variant.harness not in get_args(Harness):
+        raise CompileError(
+            f'harness "{variant.harness}" only runs here',
+            tag="HarnessNotOnWire",
+            hint="run it with --local, or choose one of " + ", ".join(get_args(Harness)),
+        )
+    out: dict[str, Any] = {"harness": variant.harness, "model": variant.model}
+    if variant.sandbox is not None:
+        out["sandbox"] = variant.sandbox
+    if item.profile:
+        out["profile"] = _profile(item.profile)
+    beyond: dict[str, Any] = {}
+    if variant.harness_version is not None:
+        beyond["harnessVersion"] = variant.harness_version
+    if variant.options:
+        beyond["options"] = dict(variant.options)
+    if beyond:
+        out["x-sphynx"] = beyond
+    return out
+
+
+def _profile(profile: Profile) -> dict[str, Any]:
+    out: dict[str, Any] = {"name": profile.name, "files": dict(profile.files)}
+    optional = {
+        "env": None if profile.env is None else dict(profile.env),
+        "systemPrompt": profile.system_prompt,
+        "install": profile.install,
+        "run": profile.run,
+        "variables": list(profile.variables) or None,
+    }
+    return {**out, **{key: value for key, value in optional.items() if value is not None}}
