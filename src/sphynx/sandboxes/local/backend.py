@@ -77,6 +77,7 @@ class LocalBackend:
             isolation="none" if walls is None else "bubblewrap",
             warm=zygote.warm,
             bundle=_bundle_for(folder, bundle, copied=walls is not None),
+            install_once=self.root.install_once,
             remove=lambda: self._forget(box, folder),
         )
         self._boxes.add(box)

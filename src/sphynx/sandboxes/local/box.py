@@ -22,6 +22,9 @@ _LARGE = 8_000_000
 _GUEST_OUTPUT = 1_000_000
 
 
+InstallOnce = Callable[[str, Callable[[Path], Awaitable[None]]], Awaitable[Path]]
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a trial lives: its folder on the host, and its paths as the trial sees them."""
@@ -39,6 +42,9 @@ class LocalBox:
     A command that cannot be started ends with exit code 127 (not found) or 126, and its ``stderr`` says why.
     File paths are relative to ``workspace`` or absolute below ``workspace``, ``home`` or ``tmp``; one that
     leaves them, also by a link, is a ``PermissionError``.
+
+    Beside the contract there are ``host_workspace``, the workspace's path for this process, and
+    ``install_once``, which is ``LocalRoot.install_once``: an install can be run inside at the path it gives.
     """
 
     backend = "local"
@@ -53,6 +59,7 @@ class LocalBox:
         isolation: str,
         warm: bool,
         bundle: Callable[[], AbstractContextManager[str]] | None,
+        install_once: InstallOnce,
         remove: Callable[[], Awaitable[None]],
     ) -> None:
         self.id = place.folder.name
@@ -60,6 +67,8 @@ class LocalBox:
         self.workspace = place.workspace
         self.home = place.home
         self.tmp = place.tmp
+        self.host_workspace = place.folders.outside
+        self.install_once = install_once
         self.host_workspace = place.folders.split(place.workspace)[0].outside
         """Where the workspace is for this process; what is in it was written by the trial."""
         self._runner = runner

@@ -32,6 +32,11 @@ class Folders:
     def __init__(self, roots: Sequence[Root]) -> None:
         self._roots = tuple(roots)
 
+    @property
+    def outside(self) -> str:
+        """The first folder as the host sees it."""
+        return self._roots[0].outside
+
     def split(self, path: str) -> tuple[Root, list[str]]:
         """The root that holds ``path``, and its parts below that root."""
         full = path if path.startswith("/") else f"{self._roots[0].inside}/{path}"
