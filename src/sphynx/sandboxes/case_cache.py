@@ -13,6 +13,7 @@ import os
 import shutil
 import stat
 from pathlib import Path
+from typing import Protocol
 
 from sphynx.sandboxes.local import paths
 from sphynx.sandboxes.local.removal import remove_now
@@ -21,25 +22,31 @@ from sphynx.sandboxes.local_root import LocalRoot
 _CONTENT = "content"
 
 
+class OnThisMachine(Protocol):
+    """A sandbox whose workspace is a folder of this machine."""
+
+    host_workspace: str
+
+
 class CaseCache:
-    """Restores and saves folders (or single files) of workspaces on this machine."""
+    """Restores and saves folders (or single files) of trials whose workspace is on this machine."""
 
     def __init__(self, root: LocalRoot) -> None:
         self._root = root
 
-    async def restore(self, key: str, path: str, workspace: Path) -> bool:
-        """Copy the entry to ``path`` below ``workspace``; false when there is none.
+    async def restore(self, box: OnThisMachine, key: str, path: str) -> bool:
+        """Copy the entry to ``path`` in the workspace; false when there is none.
 
         Raises ``PermissionError`` when ``path`` leads out of the workspace, ``OSError`` when copying fails.
         """
-        return await asyncio.to_thread(self._restore, key, path, workspace)
+        return await asyncio.to_thread(self._restore, key, path, Path(box.host_workspace))
 
-    async def save(self, key: str, path: str, workspace: Path) -> bool:
+    async def save(self, box: OnThisMachine, key: str, path: str) -> bool:
         """Keep what is at ``path``; false when nothing is there or the key is kept already.
 
         Sockets, pipes and devices are left out, links are kept as links. Raises as ``restore`` does.
         """
-        return await asyncio.to_thread(self._save, key, path, workspace)
+        return await asyncio.to_thread(self._save, key, path, Path(box.host_workspace))
 
     def _entry(self, key: str, path: str) -> Path:
         named = json.dumps([key, os.path.normpath(path)]).encode()
