@@ -30,9 +30,7 @@ def price(model: str, usage: Tokens | None) -> Price:
     if usage is None:
         return Price(None, "harness", "The agent reported no token counts")
     if not model.strip():
-        return Price(
-            None, GENAI_PRICES, "The agent chose its model itself, so its tokens have no known price"
-        )
+        return Price(None, GENAI_PRICES, "The agent chose its model itself, it has no known rate")
     found = listed(model.strip())
     if found is None:
         return Price(None, GENAI_PRICES, f"No rate is published for {model}")

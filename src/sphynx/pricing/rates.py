@@ -11,7 +11,7 @@ _NANO = Decimal("0.000000001")
 
 
 class Tokens(Protocol):
-    """Token counts to price; ``input_tokens`` excludes cached ones. ``Usage`` and ``UsageRecord`` are such."""
+    """Token counts to price, such as a ``Usage``; ``input_tokens`` excludes cached ones."""
 
     @property
     def input_tokens(self) -> int: ...

@@ -50,7 +50,7 @@ _BREAK = r"(?:\s|\\[nr])"
 _PEM_LINES = re.compile(rf"(?:{_BREAK}++[A-Za-z0-9+/=]{{16,}}+)++(?:{_BREAK}++[A-Za-z0-9+/=]+\Z)?")
 _PEM_GROWING = re.compile(
     rf"(?:{_BREAK}++(?:[A-Za-z0-9+/=]{{16,}}+|(?:Proc-Type|DEK-Info|Version|Comment):[^\n\\]*+)?+)*+"
-    rf"[A-Za-z0-9+/=]*+{_BREAK}*+(?:\\|-{{1,5}}(?:END[A-Z0-9 ]*+)?+-{{0,5}})?\Z"
+    rf"[A-Za-z0-9+/=]*+{_BREAK}*+(?:\\|-{{1,5}}(?:E(?:N(?:D[A-Z0-9 ]*+)?)?)?-{{0,5}})?\Z"
 )
 _MARKERS: tuple[str, ...] = (*_NEEDLES, "earer", "://", ":\\/\\/", "-----BEGIN")
 

@@ -15,32 +15,8 @@ TOTAL_LIMIT = 524_288
 """Bytes of all of them; a file that does not fit is left out, a later smaller one may still fit."""
 PATH_LIMIT = 512
 
-_EXTENSIONS = frozenset(
-    [
-        "js",
-        "cjs",
-        "mjs",
-        "jsx",
-        "ts",
-        "cts",
-        "mts",
-        "tsx",
-        "json",
-        "md",
-        "mdx",
-        "txt",
-        "yaml",
-        "yml",
-        "toml",
-        "css",
-        "html",
-        "py",
-        "rs",
-        "go",
-        "sh",
-        "sql",
-    ]
-)
+_CODE = ("js", "cjs", "mjs", "jsx", "ts", "cts", "mts", "tsx", "py", "rs", "go", "sh", "sql", "css", "html")
+_EXTENSIONS = frozenset((*_CODE, "json", "md", "mdx", "txt", "yaml", "yml", "toml"))
 _FOLDERS = frozenset(("node_modules", "vendor", "credential", "credentials", "secret", "secrets"))
 _LOCKS = frozenset(("package-lock.json", "bun.lock", "yarn.lock"))
 _UNSAFE_NAMES = ("secret", "credential", "auth.json")

@@ -38,14 +38,13 @@ def costs_to_wire(lines: Sequence[CostLine], incomplete: bool | None = None) -> 
     """
     if not lines:
         return None
+    others = [line for line in lines if line.classification not in ("managed", "estimate")]
     missing = is_incomplete(lines) if incomplete is None else incomplete
     wire: dict[str, Any] = {
         "allocatedUsd": _known(lines, "managed"),
         "estimatedEquivalentUsd": _known(lines, "estimate"),
         "incomplete": missing,
-        "knownActualUsd": _known(
-            [line for line in lines if line.classification not in ("managed", "estimate")]
-        ),
+        "knownActualUsd": _known(others),
         "components": [_component(line) for line in lines if line.component not in _LATER],
     }
     later = [_component(line) for line in lines if line.component in _LATER]
@@ -67,7 +66,7 @@ def _sum(lines: Sequence[CostLine]) -> CostLine:
 
 def _known(lines: Iterable[CostLine], classification: str | None = None) -> float:
     wanted = (line for line in lines if classification in (None, line.classification))
-    return _nano(sum(line.usd for line in wanted if line.usd is not None))
+    return _nano(sum((line.usd for line in wanted if line.usd is not None), start=0.0))
 
 
 def _nano(usd: float) -> float:
