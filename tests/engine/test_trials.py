@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from eval_project import Project, Recorder
+from eval_project import Project, Recorder, git_repository
 from sphynx.engine import read_batch, read_events
 
 pytestmark = pytest.mark.anyio
@@ -169,3 +169,35 @@ async def test_workspaces_and_homes_are_gone_afterwards(project: Project) -> Non
     """)
     await project.run()
     assert list((project.local / "trials").iterdir()) == []
+
+
+async def test_the_cache_is_saved_once_and_restored_for_later_trials(project: Project) -> None:
+    project.agent("true")
+    project.suite("""
+        def seed(ctx):
+            if not ctx.cached:
+                ctx.write_text("deps/made.txt", "once")
+            ctx.write_text("was-cached", str(ctx.cached))
+        demo = suite(id="demo", prompt="x", trials=3, variants=[AGENT], cases=[
+            case(id="one", prepare=seed, cache={"key": "v1", "path": "deps"},
+                 validate=command("cat deps/made.txt was-cached")),
+        ])
+    """)
+    trials = (await project.run(jobs=1)).trials
+    said = [trial.validations[0]["output"]["text"] for trial in trials]
+    assert said == ["onceFalse", "onceTrue", "onceTrue"]
+
+
+@pytest.mark.isolate
+async def test_an_isolated_trial_may_start_from_a_local_repository(project: Project) -> None:
+    git_repository(project.root / "app", [{"a.txt": "one\n"}])
+    project.agent("echo two > a.txt")
+    project.suite(f"""
+        demo = suite(id="demo", prompt="x", variants=[AGENT], cases=[
+            case(id="one", source=repo("./app"),
+                 validate=command("test -d .git && test $(cat a.txt) = two && ! test -e {project.root}")),
+        ])
+    """)
+    trial = await project.trial(isolate=True)
+    assert (trial.status, trial.isolation) == ("passed", "bubblewrap")
+    assert "+two" in (trial.diff or "")

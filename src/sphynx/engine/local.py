@@ -20,6 +20,7 @@ from sphynx.engine.trial import Machine, TrialJob
 from sphynx.errors import SphynxError, UsageError
 from sphynx.guest import recorder
 from sphynx.registry import load_sandbox
+from sphynx.sandboxes.case_cache import CaseCache
 from sphynx.sandboxes.local_root import LocalRoot
 from sphynx.settings.forwarding import forwarded
 from sphynx.suite import Suite
@@ -117,6 +118,7 @@ async def _run_batches(
                 sinks=sinks,
                 host_env=options.env,
                 forwarded=addresses,
+                cache=CaseCache(local_root(options)),
                 recorder=recorder,
                 isolate=options.isolate,
                 keep_workspace=options.keep_workspace,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from os.path import normpath
 from pathlib import Path, PurePosixPath
@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from sphynx.contracts import ExecResult, Sandbox
+from sphynx.engine.workspace import host_path
 from sphynx.errors import StageError
 from sphynx.redaction import Redactor
 
@@ -73,19 +74,29 @@ async def place_source(
     *,
     base: Path,
     redactor: Redactor,
-    host_env: Mapping[str, str] | None = None,
+    host_env: Mapping[str, str],
+    outside: Callable[[], Awaitable[Sandbox]],
 ) -> None:
     """Fill the workspace. Paths of repositories are meant from ``base``, the eval file's folder.
 
-    Raises ``StageError`` with git's own reason, redacted, when it cannot.
+    An isolated trial sees neither local repositories nor the user's git credentials: ``outside`` opens a
+    sandbox that does, for the clone alone. Raises ``StageError`` with git's own reason, redacted.
     """
     kind = source.kind
     if kind == "files":
         for path, text in source.files.items():
             await box.write(f"{box.workspace}/{inside(path)}", text.encode("utf-8", "surrogatepass"))
     elif kind == "repo":
-        url = _file_url(source.url, base)
-        await _Clone(box, url, source.ref, redactor, git_env(host_env or {})).run()
+        url, env = _file_url(source.url, base), git_env(host_env)
+        if box.isolation == "none":
+            await _Clone(box, url, source.ref, redactor, env).run()
+            return
+        plain = await outside()
+        try:
+            await _Clone(plain, url, source.ref, redactor, env).run()
+            _move(host_path(plain), host_path(box))
+        finally:
+            await plain.close()
 
 
 def inside(path: str) -> str:
@@ -181,6 +192,13 @@ def _file_url(url: str, base: Path) -> str:
     if url in (".", "..") or url.startswith(("/", "./", "../", "~")):
         return Path(normpath(base / Path(url).expanduser())).as_uri()
     return url
+
+
+def _move(source: str | None, target: str | None) -> None:
+    if source is None or target is None:
+        raise StageError("this sandbox cannot be given a clone", stage=STAGE, cause="sandbox")
+    for entry in Path(source).iterdir():
+        entry.rename(Path(target) / entry.name)
 
 
 def _looks_short(ref: str) -> bool:

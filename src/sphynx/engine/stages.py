@@ -76,6 +76,7 @@ async def set_up(trial: Trial) -> None:
         base=trial.job.suite.path.parent,
         redactor=trial.redactor,
         host_env=trial.machine.host_env,
+        outside=lambda: trial.machine.backend.open(SandboxSpec(trial_id=f"{trial.job.key.batch_id}-clone")),
     )
     if profile is not None:
         await profile_files.write_files(box, profile, "workspace")
@@ -177,7 +178,11 @@ async def _prepare(trial: Trial, box: Sandbox, env: Mapping[str, str]) -> None:
     cache, store = case.cache, trial.machine.cache
     restored = False
     if cache and store is not None:
-        restored = await store.restore(box, cache["key"], cache["path"])
+        try:
+            restored = await store.restore(box, cache["key"], cache["path"])
+        except OSError as error:
+            text = f"The cache {cache['path']} was not restored: {error.strerror or error}"
+            raise StageError(text, stage="prepare", cause="setup") from error
     if case.prepare is not None:
         trial.prepared = await prepare.run_prepare(
             box,

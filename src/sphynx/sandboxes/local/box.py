@@ -69,8 +69,6 @@ class LocalBox:
         self.tmp = place.tmp
         self.host_workspace = place.folders.outside
         self.install_once = install_once
-        self.host_workspace = place.folders.split(place.workspace)[0].outside
-        """Where the workspace is for this process; what is in it was written by the trial."""
         self._runner = runner
         self._folders = place.folders
         self._warm = warm
