@@ -48,6 +48,6 @@ def _readable(value: object) -> object:
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
         return {key: _readable(item) for key, item in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_readable(item) for item in value]
     return value
