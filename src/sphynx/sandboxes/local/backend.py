@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -12,9 +13,11 @@ from sphynx.contracts import BundleRef, SandboxSpec
 from sphynx.errors import UsageError
 from sphynx.guest.bundle import minimal_environment
 from sphynx.sandboxes import bubblewrap
-from sphynx.sandboxes.local import isolation, warmth
+from sphynx.sandboxes.local import importing, isolation, warmth
 from sphynx.sandboxes.local.box import LocalBox, Place
-from sphynx.sandboxes.local.link import Lease, ZygoteLink
+from sphynx.sandboxes.local.groups import Census, GroupRunner
+from sphynx.sandboxes.local.jobs import Runner
+from sphynx.sandboxes.local.link import ZygoteLink
 from sphynx.sandboxes.local.paths import Folders, Root
 from sphynx.sandboxes.local.removal import remove
 from sphynx.sandboxes.local_root import LocalRoot
@@ -25,7 +28,8 @@ class LocalBackend:
 
     ``env`` is the environment of whoever runs this: PATH and LANG are taken from it and nothing else.
     ``bundle`` is for trials whose spec names none; ``readable`` are folders isolated trials may read beside
-    the machine's programs and the harness installs.
+    the machine's programs and the harness installs. ``supervised=False`` does without zygote and supervisors,
+    as on macOS.
     """
 
     def __init__(
@@ -35,22 +39,25 @@ class LocalBackend:
         env: Mapping[str, str],
         bundle: BundleRef | None = None,
         readable: Sequence[Path] = (),
+        supervised: bool = sys.platform == "linux",
     ) -> None:
         self.root = root or LocalRoot(environ=env)
         self._env = dict(env)
         self._bundle = bundle
         self._readable = tuple(readable)
         self._walls: bubblewrap.Walls | None = None
-        self._zygotes: dict[str, asyncio.Task[ZygoteLink]] = {}
+        self._zygotes: dict[str, asyncio.Task[ZygoteLink | None]] = {}
         self._boxes: set[LocalBox] = set()
         self._tidied = False
+        self._supervised = supervised
+        self._census = Census()
 
     async def start(self, bundle: BundleRef | None = None) -> None:
         """Get ready for trials with this bundle. ``CompileError`` when it cannot be imported in a sandbox.
 
         Not needed before ``open``; it tells of a broken import once, before the first trial.
         """
-        await self._zygote(bundle or self._bundle)
+        await self._ready(bundle or self._bundle)
 
     async def open(self, spec: SandboxSpec) -> LocalBox:
         """A new sandbox for one trial. Commands get PATH, HOME, TMPDIR, package caches and ``spec.env``.
@@ -59,12 +66,12 @@ class LocalBackend:
         """
         bundle = spec.bundle or self._bundle
         walls = self._walls_of(spec)
-        zygote = await self._zygote(None if walls else bundle)
+        zygote = await self._ready(None if walls else bundle)
         folder = self.root.new_trial(spec.trial_id)
         try:
             if walls is None:
                 place = _plain_place(folder)
-                runner = await zygote.lease({**self._commands_env(place), **spec.env}, place.workspace)
+                runner = await self._runner(zygote, {**self._commands_env(place), **spec.env}, place)
             else:
                 place = isolation.place(folder, walls)
                 runner = await self._isolated(zygote, walls, place, spec)
@@ -75,13 +82,18 @@ class LocalBackend:
             place,
             runner,
             isolation="none" if walls is None else "bubblewrap",
-            warm=zygote.warm,
+            warm=zygote is not None and zygote.warm,
             bundle=_bundle_for(folder, bundle, copied=walls is not None),
             install_once=self.root.install_once,
             remove=lambda: self._forget(box, folder),
         )
         self._boxes.add(box)
         return box
+
+    async def _runner(self, zygote: ZygoteLink | None, env: Mapping[str, str], place: Place) -> Runner:
+        if zygote is None:
+            return GroupRunner(env, self._census)
+        return await zygote.lease(env, place.workspace)
 
     def _walls_of(self, spec: SandboxSpec) -> bubblewrap.Walls | None:
         if not spec.isolate:
@@ -95,8 +107,9 @@ class LocalBackend:
         return self._walls
 
     async def _isolated(
-        self, zygote: ZygoteLink, walls: bubblewrap.Walls, place: Place, spec: SandboxSpec
-    ) -> Lease:
+        self, zygote: ZygoteLink | None, walls: bubblewrap.Walls, place: Place, spec: SandboxSpec
+    ) -> Runner:
+        assert zygote is not None
         self.root.package_variables()
         options = isolation.options(walls, place.folder, self.root)
         try:
@@ -120,31 +133,26 @@ class LocalBackend:
         await remove(folder)
         self._boxes.discard(box)
 
-    async def _zygote(self, bundle: BundleRef | None) -> ZygoteLink:
-        """The zygote for this bundle, started when it is first asked for."""
+    async def _ready(self, bundle: BundleRef | None) -> ZygoteLink | None:
+        """The zygote for this bundle, started when it is first asked for; ``None`` where there is none."""
         key = "" if bundle is None else bundle.digest
         task = self._zygotes.get(key)
         if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
             if not self._tidied:
                 self._tidied = True
                 self.root.tidy_in_background()
-            task = self._zygotes[key] = asyncio.create_task(self._start_zygote(bundle))
+            task = self._zygotes[key] = asyncio.create_task(self._start(bundle))
         return await asyncio.shield(task)
 
-    async def _start_zygote(self, bundle: BundleRef | None) -> ZygoteLink:
+    async def _start(self, bundle: BundleRef | None) -> ZygoteLink | None:
         empty = self.root.new_staging()
-        why = ""
+        env = minimal_environment(self._env, str(empty))
         try:
-            env = minimal_environment(self._env, str(empty))
+            if self._supervised:
+                return await _start_zygote(bundle, env, empty)
             if bundle is not None:
-                link = await ZygoteLink.start(bundle.path, fresh=warmth.tracing(), env=env, cwd=empty)
-                if link.warm:
-                    return link
-                await link.close()
-                why = link.why_not_warm
-            link = await ZygoteLink.start(None, fresh="", env=env, cwd=empty)
-            link.why_not_warm = why
-            return link
+                await importing.check(bundle.path, env=env, cwd=empty)
+            return None
         finally:
             await remove(empty)
 
@@ -153,11 +161,26 @@ class LocalBackend:
         for box in list(self._boxes):
             await box.close()
         for task in self._zygotes.values():
-            if task.done() and not task.cancelled() and task.exception() is None:
-                await task.result().close()
-            else:
-                task.cancel()
+            task.cancel()
+            await asyncio.wait([task])
+            zygote = None if task.cancelled() or task.exception() else task.result()
+            if zygote is not None:
+                await zygote.close()
         self._zygotes.clear()
+
+
+async def _start_zygote(bundle: BundleRef | None, env: Mapping[str, str], empty: Path) -> ZygoteLink:
+    """A warm one for the bundle; a bare one without a bundle, or when its import forbids forking."""
+    why = ""
+    if bundle is not None:
+        link = await ZygoteLink.start(bundle.path, fresh=warmth.tracing(), env=env, cwd=empty)
+        if link.warm:
+            return link
+        await link.close()
+        why = link.why_not_warm
+    link = await ZygoteLink.start(None, fresh="", env=env, cwd=empty)
+    link.why_not_warm = why
+    return link
 
 
 def _plain_place(folder: Path) -> Place:

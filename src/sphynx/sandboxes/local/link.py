@@ -14,7 +14,7 @@ from typing import Any
 from sphynx.errors import CompileError, StageError
 from sphynx.sandboxes.local import interpreter, wire
 
-_START_S = 120.0
+IMPORT_LIMIT_S = 120.0
 _CLOSE_S = 15.0
 
 
@@ -181,6 +181,17 @@ def last_words(errors: int) -> str:
     return f": {lines[-1]}" if lines else ""
 
 
+def import_too_slow() -> CompileError:
+    return CompileError(
+        f"importing the eval file for its checks took more than {IMPORT_LIMIT_S:.0f} s",
+        hint="move slow work from module level into the functions that need it",
+    )
+
+
+def import_failed(failed: Mapping[str, str | None]) -> CompileError:
+    return CompileError(failed["message"] or "the eval file cannot be imported", hint=failed["hint"])
+
+
 def lost(why: str) -> StageError:
     return StageError(why, stage="sandbox", cause="sandbox")
 
@@ -239,17 +250,14 @@ class ZygoteLink:
     async def _greet(self, bundle: Path | None, fresh: str) -> None:
         await send_soon(self._sock, {"bundle": None if bundle is None else str(bundle), "fresh": fresh})
         try:
-            async with asyncio.timeout(_START_S):
+            async with asyncio.timeout(IMPORT_LIMIT_S):
                 answer = await self._answer()
         except TimeoutError:
-            raise CompileError(
-                f"importing the eval file for its checks took more than {_START_S:.0f} s",
-                hint="move slow work from module level into the functions that need it",
-            ) from None
+            raise import_too_slow() from None
         if answer is None:
             raise lost(f"the process that starts commands ended at once{last_words(self._errors)}")
         if "failed" in answer:
-            raise CompileError(answer["failed"]["message"], hint=answer["failed"]["hint"])
+            raise import_failed(answer["failed"])
         self.warm = answer["warm"]
         self.why_not_warm = answer["why"]
 

@@ -148,7 +148,7 @@ class Supervisor:
         except OSError as problem:
             reason = problem.strerror
             raise NotStarted(f'cannot change to folder "{message["cwd"]}": {reason}', _NOT_STARTED) from None
-        program = find_program(argv[0], env.get("PATH", os.defpath))
+        program = find_program(argv[0], env.get("PATH", os.defpath), message["cwd"])
         actions = [(os.POSIX_SPAWN_DUP2, files[0], 1), (os.POSIX_SPAWN_DUP2, files[1], 2)]
         high = [killing.move_high(fd) for fd in files[2:]]
         actions += [(os.POSIX_SPAWN_DUP2, fd, 3 + place) for place, fd in enumerate(high)]
@@ -239,12 +239,12 @@ def _nothing(number: int, frame: object) -> None:
     """SIGCHLD is handled, never ignored: an ignored one would make failed subprocesses look successful."""
 
 
-def find_program(name: str, path: str) -> str:
-    """The file that ``name`` means under the command's own PATH."""
+def find_program(name: str, path: str, cwd: str) -> str:
+    """The file that ``name`` means under the command's own PATH, in the folder it starts in."""
     if "/" in name:
         return name
     for folder in path.split(os.pathsep):
-        candidate = f"{folder or '.'}/{name}"
+        candidate = os.path.join(cwd, folder, name)
         if os.access(candidate, os.X_OK) and not os.path.isdir(candidate):
             return candidate
     raise NotStarted(f'command not found: "{name}"', _NOT_FOUND)

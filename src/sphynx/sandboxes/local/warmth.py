@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+def main(channel: int) -> None:
+    """Try whether the bundle named in the first message can be imported; the answer is one line of JSON."""
+    import json
+
+    with open(channel, "r+b", buffering=0) as host:
+        folder = host.readline().decode().rstrip("\n")
+        host.write(json.dumps(warm_up(folder, "not here")[1]).encode() + b"\n")
+
+
 def warm_up(folder: str, fresh: str) -> tuple[Callable[..., int] | None, dict[str, Any]]:
     """Import the bundle at ``folder``; ``fresh`` says why no child may be forked in any case.
 

@@ -58,7 +58,13 @@ def receive(sock: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
 
 def in_memory(data: bytes) -> int:
     """A memory file that holds ``data``; the caller closes the descriptor."""
-    memory = os.memfd_create("sphynx")
+    if hasattr(os, "memfd_create"):
+        memory = os.memfd_create("sphynx")
+    else:
+        import tempfile
+
+        with tempfile.TemporaryFile() as file:
+            memory = os.dup(file.fileno())
     written = 0
     while written < len(data):
         written += os.write(memory, data[written:])
