@@ -71,8 +71,14 @@ def _named(cwd: Path, text: str) -> list[Path]:
 def _nearest(cwd: Path, text: str) -> str | None:
     known = [path.relative_to(cwd).as_posix() for path in below(cwd)]
     wanted = Path(text).as_posix().removeprefix("./")
-    close = difflib.get_close_matches(wanted, known, 1, 0.6)
-    if not close:
-        by_name = {Path(path).name: path for path in reversed(known)}
-        close = [by_name[name] for name in difflib.get_close_matches(Path(text).name, list(by_name), 1, 0.6)]
-    return f"did you mean {close[0]}?" if close else None
+    for told in (lambda path: path, lambda path: Path(path).name):
+        # Without the ending that all of them share, or everything would be near.
+        by_stem = {_stem(told(path)): path for path in reversed(known)}
+        close = difflib.get_close_matches(_stem(told(wanted)), list(by_stem), 1, 0.6)
+        if close:
+            return f"did you mean {by_stem[close[0]]}?"
+    return None
+
+
+def _stem(path: str) -> str:
+    return path.removesuffix(".py").removesuffix("_eval")

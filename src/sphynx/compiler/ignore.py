@@ -111,9 +111,9 @@ def _stars(pattern: str, at: int) -> tuple[str, int]:
     while end < len(pattern) and pattern[end] == "*":
         end += 1
     after_slash = at == 0 or pattern[at - 1] == "/"
-    if end - at == 2 and after_slash and end == len(pattern):
+    if end - at >= 2 and after_slash and end == len(pattern):
         return ".+" if at else ".*", end
-    if end - at == 2 and after_slash and pattern[end] == "/":
+    if end - at >= 2 and after_slash and pattern[end] == "/":
         return "(?:.*/)?", end + 1
     return "[^/]*", end
 

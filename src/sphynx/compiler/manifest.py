@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from sphynx.errors import CompileError
+from sphynx.settings.names import profile_problem
 
 FILE = "profile.json"
 KEYS = ("systemPrompt", "env", "variables", "install", "run")
 NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
-MAX_NAME_CHARS = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +104,11 @@ def _variables(value: Any, folder: Path, name: str) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise _invalid(name, folder, "variables must be a list of names")
     for item in value:
-        if not isinstance(item, str) or not NAME.fullmatch(item) or len(item) > MAX_NAME_CHARS:
-            raise _invalid(name, folder, f"variables: {item!r} must be capitals, digits and underscores")
-        if item.startswith("SPHYNX_"):
-            raise _invalid(name, folder, f"variables: {item} is a reserved name")
+        if not isinstance(item, str):
+            raise _invalid(name, folder, f"variables: {item!r} is not a name")
+        why = profile_problem(item)
+        if why:
+            raise _invalid(name, folder, f"variables: {item} {why}")
     return tuple(value)
 
 
