@@ -93,7 +93,8 @@ async def test_an_eval_file_that_cannot_be_imported_in_a_trial_is_told_once(proj
         import os
         KEY = os.environ["ONLY_IN_MY_SHELL"]
         def check(ctx): return True
-        demo = suite(id="demo", prompt="x", trials=3, variants=[AGENT], cases=[case(id="one", validate=check)])
+        demo = suite(id="demo", prompt="x", trials=3, variants=[AGENT],
+                     cases=[case(id="one", validate=check)])
     """)
     import os
 

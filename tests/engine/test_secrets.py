@@ -33,7 +33,8 @@ async def test_ten_disguises_are_redacted_everywhere(project: Project) -> None:
         s = os.environ["APP_SECRET"]
         def say(text): print(json.dumps({"_tag": "Message", "role": "assistant", "text": text}), flush=True)
         def ran(text): print(json.dumps({"_tag": "Command", "command": text, "exitCode": 1, "output": text}))
-        say(s); say(f'"{s}"'); say(json.dumps({"key": s})); say("https://u:" + urllib.parse.quote(s, safe="") + "@h/")
+        say(s); say(f'"{s}"'); say(json.dumps({"key": s}))
+        say("https://u:" + urllib.parse.quote(s, safe="") + "@h/")
         ran(base64.b64encode(b"key=" + s.encode()).decode())
         ran(urllib.parse.quote(s, safe=""))
         line = json.dumps({"_tag": "Message", "role": "assistant", "text": "split " + s})

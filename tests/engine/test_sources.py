@@ -47,7 +47,8 @@ async def _said(project: Project, source: str) -> list[str]:
 async def test_files_are_written_with_their_folders(project: Project) -> None:
     project.suite("""
         demo = suite(id="demo", prompt="x", variants=[AGENT], cases=[
-            case(id="one", source=files({"src/deep/a.txt": "hi"}), validate=command("grep -q hi src/deep/a.txt")),
+            case(id="one", source=files({"src/deep/a.txt": "hi"}),
+                 validate=command("grep -q hi src/deep/a.txt")),
         ])
     """)
     assert (await project.trial()).status == "passed"
@@ -77,7 +78,8 @@ async def test_file_urls_and_branches_work(project: Project, commits: list[str])
 async def test_a_workspace_of_one_commit_holds_no_later_one(project: Project, commits: list[str]) -> None:
     project.suite(f"""
         demo = suite(id="demo", prompt="x", variants=[AGENT], cases=[
-            case(id="one", source=repo("./app", ref="v1"), validate=command("! git cat-file -e {commits[1]}")),
+            case(id="one", source=repo("./app", ref="v1"),
+                 validate=command("! git cat-file -e {commits[1]}")),
         ])
     """)
     assert (await project.trial()).status == "passed"

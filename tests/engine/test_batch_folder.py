@@ -1,0 +1,116 @@
+"""The batch folder: what is on disk at any moment, and how it is found again."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from sphynx.contracts import TrialKey
+from sphynx.engine.batch_folder import (
+    BatchFolder,
+    find_batch,
+    list_batches,
+    new_batch_id,
+    read_batch,
+    read_events,
+)
+from sphynx.errors import SphynxError, UsageError
+from sphynx.journal.events import Message
+from sphynx.schema.records import BatchRecord, RunPlan, TrialRecord
+
+KEY = TrialKey("b", "s", "one", "nop/x", 1)
+
+
+def batch(batch_id: str = "b") -> BatchRecord:
+    run = RunPlan(
+        case_id="one", case_name="One", variant="nop/x", harness="nop", model="x", definition_hash="h",
+        trials=1,
+    )  # fmt: skip
+    return BatchRecord(
+        id=batch_id, suite_id="s", suite_name="S", file="s_eval.py", runs=[run], sphynx_version="1",
+        started_at="t",
+    )  # fmt: skip
+
+
+def trial(status: str = "passed") -> TrialRecord:
+    return TrialRecord(
+        id="b/one", batch_id="b", suite_id="s", case_id="one", variant="nop/x", ordinal=1, status=status,
+        isolation="none", harness="nop", harness_version="", model="x", started_at="t", duration_ms=1,
+    )  # fmt: skip
+
+
+def started(root: Path) -> BatchFolder:
+    folder = BatchFolder.create(root, "b")
+    folder.batch_started(batch())
+    folder.trial_started(KEY)
+    return folder
+
+
+def test_ids_are_date_time_and_four_characters_and_differ() -> None:
+    ids = {new_batch_id() for _ in range(50)}
+    assert len(ids) > 45
+    assert all(re.fullmatch(r"\d{8}-\d{6}-[a-z2-9]{4}", one) for one in ids)
+
+
+def test_events_are_on_disk_before_the_trial_ends(tmp_path: Path) -> None:
+    folder = started(tmp_path)
+    folder.event(KEY, Message(role="assistant", text="hi", at=1))
+    (stored,) = read_batch(folder.path).trials
+    assert stored.record is None
+    assert list(read_events(stored.folder)) == [Message(role="assistant", text="hi", at=1)]
+
+
+def test_a_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
+    folder = started(tmp_path)
+    folder.event(KEY, Message(role="assistant", text="whole", at=1))
+    path = folder.trial_folder(KEY) / "journal.jsonl"
+    path.write_bytes(path.read_bytes() + b'{"_tag":"Message","role":"assi')
+    assert [event.text for event in read_events(path.parent) if isinstance(event, Message)] == ["whole"]
+
+
+def test_a_record_is_whole_and_a_cancelled_trial_has_none(tmp_path: Path) -> None:
+    folder = started(tmp_path)
+    folder.trial_ended(KEY, trial("cancelled"))
+    assert read_batch(folder.path).recorded == []
+    folder.trial_started(KEY)
+    folder.trial_ended(KEY, trial())
+    assert [record.status for record in read_batch(folder.path).recorded] == ["passed"]
+    assert json.loads((folder.path / "trials/one--1-1.2/trial.json").read_text())["caseId"] == "one"
+    assert not list(folder.path.rglob("*.part"))
+
+
+def test_a_batch_is_found_by_id_beginning_or_path_from_below(tmp_path: Path) -> None:
+    folder = BatchFolder.create(tmp_path, "20260101-000000-aaaa")
+    folder.batch_started(batch("20260101-000000-aaaa"))
+    BatchFolder.create(tmp_path, "20260102-000000-bbbb").batch_started(batch())
+    deep = tmp_path / "a" / "b"
+    deep.mkdir(parents=True)
+    assert find_batch(deep, "20260101-000000-aaaa") == folder.path
+    assert find_batch(tmp_path, "20260101") == folder.path
+    assert find_batch(tmp_path, str(folder.path)) == folder.path
+    assert [path.name[-4:] for path in list_batches(tmp_path)] == ["bbbb", "aaaa"]
+    with pytest.raises(UsageError, match="begins several"):
+        find_batch(tmp_path, "2026")
+    with pytest.raises(UsageError, match="no batch"):
+        find_batch(tmp_path, "x")
+
+
+def test_results_ignore_themselves_in_git(tmp_path: Path) -> None:
+    BatchFolder.create(tmp_path, "b")
+    assert (tmp_path / ".sphynx" / ".gitignore").read_text().endswith("*\n")
+
+
+def test_a_folder_that_cannot_be_made_is_an_error_for_people(tmp_path: Path) -> None:
+    (tmp_path / ".sphynx").write_text("a file in the way")
+    with pytest.raises(SphynxError, match="cannot write results"):
+        BatchFolder.create(tmp_path, "b")
+
+
+def test_a_broken_record_names_its_file(tmp_path: Path) -> None:
+    folder = started(tmp_path)
+    (folder.trial_folder(KEY) / "trial.json").write_text("{}")
+    with pytest.raises(SphynxError, match=r"trial\.json"):
+        read_batch(folder.path)
