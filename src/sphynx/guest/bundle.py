@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
@@ -152,22 +152,20 @@ def _remedy(error: BaseException) -> str | None:
     """The next step for the imports that work on the author's machine and fail in a sandbox."""
     if isinstance(error, ModuleNotFoundError):
         return "inside a trial only the bundle and the installed packages can be imported"
-    if isinstance(error, KeyError) and _raised_in(error, "os.py"):
+    if isinstance(error, KeyError) and _raised_in(error, "os"):
         return f"variables are not there while an eval file is imported: read {error.args[0]} in the function"
     if isinstance(error, FileNotFoundError):
         return "name the file in the suite's include=[...] and find it from Path(__file__)"
     return None
 
 
-def _raised_in(error: BaseException, file: str) -> bool:
-    return any(os.path.basename(name) == file for name in _files(error))
-
-
-def _files(error: BaseException) -> Iterator[str]:
-    step = error.__traceback__
+def _raised_in(error: BaseException, module: str) -> bool:
+    """Whether the innermost frame of the error is in ``module`` (the interpreter may have it frozen)."""
+    step, name = error.__traceback__, None
     while step is not None:
-        yield step.tb_frame.f_code.co_filename
+        name = step.tb_frame.f_globals.get("__name__")
         step = step.tb_next
+    return name == module
 
 
 def _preload() -> None:

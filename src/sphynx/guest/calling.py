@@ -4,16 +4,36 @@ from __future__ import annotations
 
 from typing import Any
 
-from sphynx.guest.console import Running
+
+class Caller:
+    """Who is asking the context: ``is_async`` while it is a coroutine, which awaits what it is given."""
+
+    is_async: bool
+
+    def __init__(self, fn: Any) -> None:
+        self.is_async = is_async(fn)
 
 
 def is_async(fn: Any) -> bool:
     """Whether calling ``fn`` gives a coroutine: also for a partial, a bound method or a callable object."""
+    import functools
     import inspect
 
-    while hasattr(fn, "func") and hasattr(fn, "args"):
+    while isinstance(fn, functools.partial):
         fn = fn.func
-    return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(getattr(type(fn), "__call__", None))  # noqa: B004
+    # The class is asked, as a call does; an attribute of the object would not be what is called.
+    method = getattr(type(fn), "__call__", None)  # noqa: B004
+    return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(method)
+
+
+def awaits(caller: Caller | None) -> bool:
+    """Whether the code that runs now expects something to await: a coroutine of an async function.
+
+    A thread that an async function started has no loop of its own and gets plain values.
+    """
+    import asyncio
+
+    return caller is not None and caller.is_async and asyncio._get_running_loop() is not None
 
 
 class Loop:
@@ -27,21 +47,20 @@ class Loop:
         self._runner: Any = None
         self.timed_out = False
 
-    def call(
-        self, fn: Any, argument: Any, running: Running | None = None, timeout_ms: int | None = None
-    ) -> Any:
-        """What ``fn(argument)`` returns, awaited when it has to be. ``TimeoutError`` with ``timed_out`` set
-        when a coroutine is past ``timeout_ms``."""
+    def call(self, fn: Any, argument: Any, caller: Caller, timeout_ms: int | None = None) -> Any:
+        """What ``fn(argument)`` returns, awaited when it has to be.
+
+        ``TimeoutError``, with ``timed_out`` set, when a coroutine is past ``timeout_ms``.
+        """
         import inspect
 
         self.timed_out = False
-        if running is not None and running.is_async:
+        if caller.is_async:
             return self._run(lambda: fn(argument), timeout_ms)
         value = fn(argument)
         if not inspect.isawaitable(value):
             return value
-        if running is not None:
-            running.is_async = True
+        caller.is_async = True
         return self._run(lambda: value, timeout_ms)
 
     def _run(self, make: Any, timeout_ms: int | None) -> Any:

@@ -9,13 +9,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from sphynx.guest import frames, limits
-from sphynx.guest.calling import Loop, is_async
+from sphynx.guest.calling import Loop
 from sphynx.guest.console import Running, belongs_to, captured
 from sphynx.guest.context import Context
 from sphynx.guest.protocol import EXIT_FAILED, EXIT_OK, Outbox
 from sphynx.guest.record import Record
 from sphynx.guest.verdicts import BadValue, Outcome, fields_of, judge
 
+_AGAIN = 0.25
+"""Seconds between two attempts to end a check."""
 _SWALLOWED = 5
 """How often the time limit is raised in a check that catches everything before its process is given up."""
 
@@ -78,13 +80,12 @@ class _CheckRunner:
         for check in checks:
             record = Record(self._outbox, index=check.index, name=check.name, capture=self._capture)
             record.send()
-            running = Running(record, is_async=is_async(check.fn))
-            yield self._run(check, running)
+            yield self._run(check, Running(record, check.fn))
 
     def _run(self, check: Planned, running: Running) -> Ended:
         record = running.record
         try:
-            with belongs_to(running), _Limit(check, record):
+            with belongs_to(running), _Limit(check, running, self._outbox):
                 try:
                     value = self._loop.call(check.fn, self._context, running, check.timeout_ms)
                 finally:
@@ -147,24 +148,30 @@ class _Limit:
     sees no result and marks what did not run.
     """
 
-    def __init__(self, check: Planned, record: Record) -> None:
+    def __init__(self, check: Planned, running: Running, outbox: Outbox) -> None:
+        self._outbox = outbox
+        self._armed = True
         self._check = check
-        self._record = record
+        self._running = running
         self._raised = 0
 
     def __enter__(self) -> None:
         self._before = signal.signal(signal.SIGALRM, self._ring)
-        signal.setitimer(signal.ITIMER_REAL, self._check.timeout_ms / 1000 + 0.25, 0.25)
+        grace = _AGAIN if self._running.is_async else 0
+        signal.setitimer(signal.ITIMER_REAL, self._check.timeout_ms / 1000 + grace, _AGAIN)
 
     def __exit__(self, *exc: object) -> None:
+        self._armed = False
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, self._before)
+        signal.signal(signal.SIGALRM, self._before or signal.SIG_DFL)
 
     def _ring(self, number: int, frame: object) -> None:
+        if not self._armed or self._outbox.is_sending():
+            return  # half a frame would spoil the next one; the timer rings again
         self._raised += 1
         if self._raised > _SWALLOWED:
             message = f"{_out_of_time(self._check)} and cannot be interrupted"
-            self._record.end("error", message, error=message)
+            self._running.record.end("error", message, error=message)
             sys.stdout.flush()
             os._exit(EXIT_FAILED)
         raise OutOfTime

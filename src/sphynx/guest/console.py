@@ -13,17 +13,16 @@ from contextvars import ContextVar
 from typing import Any, TextIO
 
 from sphynx.guest import limits
+from sphynx.guest.calling import Caller
 from sphynx.guest.record import Record
 
 
-class Running:
+class Running(Caller):
     """A check that is running: where its calls and prints are noted, and how its context answers it."""
 
-    __slots__ = ("is_async", "lock", "pending", "record", "threads_before")
-
-    def __init__(self, record: Record, *, is_async: bool) -> None:
+    def __init__(self, record: Record, fn: Any) -> None:
+        super().__init__(fn)
         self.record = record
-        self.is_async = is_async
         self.pending = {"stdout": "", "stderr": ""}
         self.lock = threading.RLock()
         self.threads_before = {thread.ident for thread in threading.enumerate()}

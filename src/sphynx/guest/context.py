@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from sphynx.guest import files, frames
+from sphynx.guest.calling import awaits
 from sphynx.guest.console import Running, current
 from sphynx.guest.processes import ExecOutcome, Program, wait_async
 from sphynx.guest.values import readable
@@ -89,12 +90,12 @@ class Context:
         def shown(outcome: ExecOutcome) -> Any:
             return {"exitCode": outcome.exit_code, "stderr": outcome.stderr, "stdout": outcome.stdout}
 
-        if _awaited(current()):
+        if awaits(current()):
             return self._noted_async("exec", [command], lambda: wait_async(start(), timeout_ms), shown)
         return self._noted("exec", [command], lambda: start().wait(timeout_ms), shown)
 
     def _answer(self, method: str, arguments: list[Any], work: Callable[[], Any]) -> Any:
-        if not _awaited(current()):
+        if not awaits(current()):
             return self._noted(method, arguments, work)
 
         async def later() -> Any:
@@ -172,13 +173,6 @@ def url_of(urls: Mapping[str, str] | None, name: str) -> str:
         there = ", ".join(sorted(urls)) if urls else "none"
         raise LookupError(f'there is no API mock "{name}" here, there are: {there}')
     return urls[name]
-
-
-def _awaited(running: Running | None) -> bool:
-    """Whether the caller is a coroutine of an async check, so that it expects something to await."""
-    import asyncio
-
-    return running is not None and running.is_async and asyncio._get_running_loop() is not None
 
 
 class _Note:

@@ -59,19 +59,22 @@ def assertion_text(error: AssertionError) -> str:
 
 def _asserted(step: TracebackType | None) -> str:
     """The source of the statement that raised, on one line. An assert may span several."""
+    import ast
     import linecache
 
     if step is None:
         return ""
     while step.tb_next is not None:
         step = step.tb_next
-    code = step.tb_frame.f_code
-    positions = list(code.co_positions())
-    where = step.tb_lasti // 2
-    start, end = positions[where][:2] if where < len(positions) else (None, None)
-    start, end = start or step.tb_lineno, end or step.tb_lineno
-    lines = [linecache.getline(code.co_filename, number) for number in range(start, min(end, start + 20) + 1)]
-    return " ".join(" ".join(lines).split())
+    file, line = step.tb_frame.f_code.co_filename, step.tb_lineno
+    source = linecache.getline(file, line)
+    try:
+        for node in ast.walk(ast.parse("".join(linecache.getlines(file)))):
+            if isinstance(node, ast.Assert) and node.lineno <= line <= (node.end_lineno or node.lineno):
+                source = "".join(linecache.getlines(file)[node.lineno - 1 : node.end_lineno])
+    except (SyntaxError, ValueError, RecursionError):
+        pass  # the file has changed since it was imported: the line alone must do
+    return " ".join(source.split())[:500]
 
 
 def _said(error: BaseException) -> str:

@@ -7,18 +7,20 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from sphynx.errors import SphynxError
 from sphynx.guest import files, frames, limits
-from sphynx.guest.calling import Loop, is_async
+from sphynx.guest.calling import Caller, Loop, awaits
 from sphynx.guest.context import url_of
 from sphynx.guest.processes import ExecOutcome, Program, wait_async
 from sphynx.guest.protocol import EXIT_FAILED, EXIT_OK, Outbox
 from sphynx.guest.values import NotJson, to_json
 
 
-class ExecError(Exception):
+class ExecError(SphynxError):
     """A program that ``exec`` started did not end with 0, not in time, or could not be started.
 
-    ``status`` is its exit status (``None`` when it never started), ``outcome`` what it printed.
+    ``status`` is its exit status (``None`` when it never started), ``outcome`` how it ended and what it
+    printed. ``except SphynxError`` catches it.
     """
 
     def __init__(
@@ -38,12 +40,12 @@ class PrepareContext:
     paths; ``api.url(name)`` is where an API mock listens. Relative paths are relative to the workspace.
     """
 
-    def __init__(self, payload: Mapping[str, Any], *, workspace: str, home: str, awaited: bool) -> None:
+    def __init__(self, payload: Mapping[str, Any], *, workspace: str, home: str, caller: Caller) -> None:
         self.cached = bool(payload.get("cached"))
         self.workspace = workspace
         self.home = home
         self.api = _Api(self, payload.get("api") or {})
-        self._awaited = awaited
+        self._caller = caller
 
     def read_text(self, path: str) -> Any:
         """A file as UTF-8 text. ``OSError`` when it is missing or no regular file."""
@@ -104,13 +106,13 @@ class PrepareContext:
         async def later() -> ExecOutcome:
             return checked(await wait_async(start(), timeout_ms))
 
-        return later() if self._awaited else checked(start().wait(timeout_ms))
+        return later() if awaits(self._caller) else checked(start().wait(timeout_ms))
 
     def _answer(self, work: Callable[[], Any]) -> Any:
         async def later() -> Any:
             return work()
 
-        return later() if self._awaited else work()
+        return later() if awaits(self._caller) else work()
 
 
 class _Api:
@@ -140,10 +142,11 @@ def run_solution(
 def _run(stage: str, fn: Any, payload: Mapping[str, Any], outbox: Outbox, place: tuple[str, str, str]) -> int:
     workspace, home, tree = place
     step = getattr(fn, "__name__", None) or stage
-    context = PrepareContext(payload, workspace=workspace, home=home, awaited=is_async(fn))
+    caller = Caller(fn)
+    context = PrepareContext(payload, workspace=workspace, home=home, caller=caller)
     with _heard() as heard:
         try:
-            value = Loop().call(fn, context)
+            value = Loop().call(fn, context, caller)
         except SystemExit as error:
             value = None
             if error.code not in (None, 0):

@@ -102,6 +102,7 @@ class Outbox:
         self._emit = emit
         self._lock = threading.RLock()
         self._owner = os.getpid()
+        self._sender = 0
 
     def send(self, frame: Frame) -> None:
         if os.getpid() != self._owner:
@@ -109,8 +110,15 @@ class Outbox:
                 os._exit(EXIT_FAILED)
             return
         with self._lock:
+            self._sender = threading.get_ident()
             try:
                 self._emit(frame)
             except OSError:
                 # Whoever asked is gone, or the check closed our descriptor: there is no verdict to give.
                 os._exit(EXIT_FAILED)
+            finally:
+                self._sender = 0
+
+    def is_sending(self) -> bool:
+        """Whether the calling thread was interrupted in the middle of a frame."""
+        return self._sender == threading.get_ident()

@@ -17,8 +17,9 @@ from typing import Any
 SCRIPT = r"""# sphynx recorder: one line per command into $SPHYNX_TRACE_LOG, from a DEBUG trap of bash or zsh.
 # Builtins only: a fork per command would cost more than the commands of most agents. It must not change
 # what the script sees: not $?, $_, set -e, set -u, set -x, IFS, functions called printf, or the time zone.
+# What outlives a call is in arrays, because set -a would export anything else to every child.
 if [[ -n ${SPHYNX_TRACE_LOG-} && ${__sx_on-} != "$$" ]]; then
-__sx_on=$$
+__sx_on=($$)
 if [[ $SPHYNX_TRACE_LOG == */* && ! -d ${SPHYNX_TRACE_LOG%/*} ]]; then
   command mkdir -p -- "${SPHYNX_TRACE_LOG%/*}" 2>/dev/null || :
 fi
@@ -43,9 +44,11 @@ if [[ -n ${ZSH_VERSION-} ]]; then
   __sx_now() { local TZ=UTC0 __sx_f='%D{%Y-%m-%dT%H:%M:%SZ}'; __sx_at=${(%)__sx_f}; }
 elif [[ ${BASH_VERSINFO[0]} -ge 5 ]]; then
   __sx_now() {
-    [[ $EPOCHSECONDS == "${__sx_s-}" ]] && return 0
-    __sx_s=$EPOCHSECONDS
-    TZ=UTC0 builtin printf -v __sx_at '%(%Y-%m-%dT%H:%M:%SZ)T' "$__sx_s"
+    if [[ $EPOCHSECONDS != "${__sx_c[0]-}" ]]; then
+      __sx_c=("$EPOCHSECONDS")
+      TZ=UTC0 builtin printf -v '__sx_c[1]' '%(%Y-%m-%dT%H:%M:%SZ)T' "${__sx_c[0]}"
+    fi
+    __sx_at=${__sx_c[1]}
   }
 elif [[ ${BASH_VERSINFO[0]} -eq 4 && ${BASH_VERSINFO[1]} -ge 2 ]]; then
   __sx_now() { TZ=UTC0 builtin printf -v __sx_at '%(%Y-%m-%dT%H:%M:%SZ)T' -1; }
@@ -55,18 +58,19 @@ fi
 __sx_rec() {
   case $1 in __sx_*) return 0 ;; esac
   [[ -z ${__sx_busy-} ]] || return 0
-  local __sx_busy=1 __sx_r __sx_cwd
+  local __sx_busy=1 __sx_at __sx_r __sx_cwd
   __sx_now
   __sx_esc "$PWD"
   __sx_cwd=$__sx_r
   __sx_esc "$1"
   builtin printf '{"at":"%s","cwd":"%s","argv":"%s","source":"trap"}\n' "$__sx_at" "$__sx_cwd" "$__sx_r" \
     >>"$SPHYNX_TRACE_LOG" || :
+  : "$2"
 }
 if [[ -n ${ZSH_VERSION-} ]]; then
-  trap '{ __sx_rec "$ZSH_DEBUG_CMD"; } 2>/dev/null' DEBUG
+  trap '{ __sx_rec "$ZSH_DEBUG_CMD" "$_"; } 2>/dev/null' DEBUG
 else
-  trap '{ __sx_last=$_; __sx_rec "$BASH_COMMAND"; : "$__sx_last"; } 2>/dev/null' DEBUG
+  trap '{ __sx_rec "$BASH_COMMAND" "$_"; } 2>/dev/null' DEBUG
 fi
 fi
 """
