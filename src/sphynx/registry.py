@@ -19,6 +19,10 @@ HARNESSES: dict[str, str] = {
     "nop": "sphynx.harnesses.nop:NopHarness",
     "codex": "sphynx.harnesses.codex:CodexHarness",
     "claude": "sphynx.harnesses.claude:ClaudeHarness",
+    "gemini": "sphynx.harnesses.gemini:GeminiHarness",
+    "qwen": "sphynx.harnesses.qwen:QwenHarness",
+    "opencode": "sphynx.harnesses.opencode:OpenCodeHarness",
+    "pi": "sphynx.harnesses.pi:PiHarness",
 }
 
 _registered: dict[str, Any] = {}

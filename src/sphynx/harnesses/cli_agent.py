@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -99,6 +99,10 @@ class CliAgent:
         """A reader for one turn."""
         raise NotImplementedError
 
+    async def follow(self, box: Sandbox, reader: Reader) -> Sequence[Event]:
+        """What the agent's own session files add while it runs; asked after every piece of output."""
+        return ()
+
     async def complete(self, box: Sandbox, reader: Reader, ended: ExecResult) -> list[Event]:
         """What the agent's own session files add after a turn."""
         return []
@@ -126,7 +130,7 @@ class CliAgent:
         await box.write(prompt_file, prompt.encode("utf-8", "surrogatepass"), mode=0o600)
         before = await workspace_changes.look(box)
         reader = self.reader(setup, session_id)
-        stream = _Stream(reader, self._emitter(box, before, emit))
+        stream = _Stream(reader, self._emitter(box, before, emit), lambda: self.follow(box, reader))
         launch = self.launch(box, setup, session_id)
         ended = await box.exec(
             ["/bin/sh", "-c", 'exec "$@" < "$0"', prompt_file, self.program, *launch.arguments],
@@ -137,6 +141,7 @@ class CliAgent:
             on_stderr=stream.err,
             keep=0,
         )
+        await stream.close()
         outcome = stream.end(ended)
         for event in await self.complete(box, reader, ended):
             stream.emit(event)
@@ -189,10 +194,11 @@ class CliAgent:
 class _Stream:
     """The agent's output on its way into events."""
 
-    def __init__(self, reader: Reader, emit: Emit) -> None:
+    def __init__(self, reader: Reader, emit: Emit, follow: Callable[[], Awaitable[Sequence[Event]]]) -> None:
         self.reader = reader
         self.paths: set[str] = set()
         self._emit = emit
+        self._follow = follow
         self._lines = LineSplitter()
         self._stderr: deque[bytes] = deque(maxlen=_STDERR_PARTS)
 
@@ -201,20 +207,28 @@ class _Stream:
             self.paths.update(event.paths)
         self._emit(event)
 
-    def out(self, chunk: bytes) -> None:
-        now = now_ms()
-        for line in self._lines.feed(chunk):
-            for event in self.reader.read(line, now):
-                self.emit(event)
+    async def out(self, chunk: bytes) -> None:
+        self._read(self._lines.feed(chunk))
+        for event in await self._follow():
+            self.emit(event)
 
     def err(self, chunk: bytes) -> None:
         self._stderr.append(chunk)
 
-    def end(self, ended: ExecResult) -> Outcome:
+    async def close(self) -> None:
+        """Read what is left once the process is over."""
+        self._read(self._lines.finish())
+        for event in await self._follow():
+            self.emit(event)
+
+    def _read(self, lines: Sequence[bytes]) -> None:
         now = now_ms()
-        for line in self._lines.finish():
+        for line in lines:
             for event in self.reader.read(line, now):
                 self.emit(event)
+
+    def end(self, ended: ExecResult) -> Outcome:
+        now = now_ms()
         said = b"".join(self._stderr)[-65_536:].decode("utf-8", "replace")
         left, outcome = self.reader.end(Exit(ended.exit_code, said, ended.timed_out), now)
         for event in left:

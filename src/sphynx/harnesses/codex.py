@@ -28,7 +28,7 @@ class CodexHarness(CliAgent):
 
     name: ClassVar[str] = "codex"
     version = "0.171.0"
-    recipe: ClassVar[NpmRecipe] = NpmRecipe("codex", "@openai/codex", "codex", node=16)
+    recipe: ClassVar[NpmRecipe] = NpmRecipe("codex", "@openai/codex", "codex", node="16")
     key_names: ClassVar[tuple[str, ...]] = ("OPENAI_API_KEY",)
     setting_names: ClassVar[tuple[str, ...]] = (BASE_URL,)
     sign_in: ClassVar[str] = " (or your ChatGPT login, with --use-login)"

@@ -27,12 +27,12 @@ Show = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class NpmRecipe:
-    """How one agent comes from npm. ``node`` is the oldest major version that runs it, ``None`` none."""
+    """How one agent comes from npm. ``node``: the oldest version that runs it, ``22`` or ``22.19``."""
 
     agent: str
     package: str
     program: str
-    node: int | None = None
+    node: str | None = None
 
     def script(self, version: str) -> str:
         """The shell script; its first argument is the folder to install into, which is there and empty."""
@@ -55,8 +55,12 @@ class NpmRecipe:
         return "\n".join(lines)
 
     def _node_lines(self) -> list[str]:
-        check = f"process.exit(+process.versions.node.split('.')[0] >= {self.node} ? 0 : 1)"
-        return [f'node -e "{check}" 2>/dev/null || packages="$packages node@{self.node}"']
+        major, _, minor = str(self.node).partition(".")
+        wanted = (
+            f"const [a, b] = process.versions.node.split('.').map(Number), n = {major}, m = {minor or 0}; "
+        )
+        check = wanted + "process.exit(a > n || (a === n && b >= m) ? 0 : 1)"
+        return [f'node -e "{check}" 2>/dev/null || packages="$packages node@{major}"']
 
     def _start_lines(self) -> list[str]:
         if self.node is None:

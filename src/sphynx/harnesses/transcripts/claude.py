@@ -20,8 +20,8 @@ from sphynx.harnesses.transcripts.reading import (
     set_aside,
     token_usage,
 )
-from sphynx.harnesses.transcripts.tool_names import kind_of
-from sphynx.journal.events import Command, Event, FileChange, Message, Started, ToolCall, Usage
+from sphynx.harnesses.transcripts.tool_events import Call, ShellEnd, settled, unfinished
+from sphynx.journal.events import Event, Message, Started, Usage
 
 _NOTHING: tuple[Event, ...] = ()
 _EXIT = re.compile(r"(?:Error: )?Exit code (\d+)\n?")
@@ -93,7 +93,7 @@ class ClaudeReader:
         """Counters of the whole session: tokens of every model it used, and what they cost if known."""
         self._before = before
         self._decoder = msgspec.json.Decoder(ClaudeLine)
-        self._open: dict[str, tuple[str, Any, int]] = {}
+        self._open: dict[str, Call] = {}
         self._result: ClaudeLine | None = None
         self._retrying: str | None = None
         self._said: str | None = None
@@ -116,7 +116,7 @@ class ClaudeReader:
         return _NOTHING if kind == "stream_event" else set_aside(self.notes, line)
 
     def end(self, exit: Exit, now: int) -> tuple[Sequence[Event], Outcome]:
-        left = [self._unfinished(call_id, *call, now) for call_id, call in self._open.items()]
+        left = [unfinished(call, now) for call in self._open.values()]
         self._open.clear()
         return left, self._outcome(exit)
 
@@ -141,7 +141,7 @@ class ClaudeReader:
             if block.type == "text" and mine and block.text:
                 events.append(Message("assistant", block.text, at=now))
             elif block.type == "tool_use":
-                self._open[block.id] = (block.name, block.input, now)
+                self._open[block.id] = Call(block.id, block.name, block.input, now)
             elif block.type in ("thinking", "redacted_thinking"):
                 self.notes.thinking += 1
         return events
@@ -149,41 +149,24 @@ class ClaudeReader:
     def _results(self, message: _Message, detail: Any, now: int) -> Sequence[Event]:
         events: list[Event] = []
         for block in _blocks(message):
-            if block.type == "tool_result" and block.tool_use_id in self._open:
-                name, given, since = self._open.pop(block.tool_use_id)
-                events.append(self._settled(block, name, given, detail, since, now))
+            if block.type != "tool_result" or block.tool_use_id not in self._open:
+                continue
+            call, failed = self._open.pop(block.tool_use_id), bool(block.is_error)
+            text = as_text(block.content) or ""
+            end = self.shell_end(text, failed, detail) if call.kind == "shell" else None
+            events.append(settled(call, text, failed=failed, now=now, end=end))
         return events
 
-    def _settled(self, block: _Block, name: str, given: Any, detail: Any, since: int, now: int) -> Event:
-        text, failed = as_text(block.content) or "", bool(block.is_error)
-        fields = given if isinstance(given, Mapping) else {}
-        if kind_of(name) == "shell" and isinstance(fields.get("command"), str):
-            ended = self.shell_end(text, failed, detail)
-            if ended is not None:
-                return Command(fields["command"], ended[0], ended[1], at=now, started_at=since)
-        path = fields.get("file_path") or fields.get("notebook_path")
-        if kind_of(name) in ("file_write", "file_edit") and isinstance(path, str) and not failed:
-            return FileChange((path,), at=now, started_at=since)
-        return ToolCall(
-            block.tool_use_id, name, "error" if failed else "completed", as_text(given),
-            None if failed else text, text if failed else None, at=now, started_at=since, kind=kind_of(name),
-        )  # fmt: skip
-
-    def shell_end(self, text: str, failed: bool, detail: Any) -> tuple[int | None, str] | None:
-        """Exit code and output of a shell command; ``None`` when it was refused and never ran."""
+    def shell_end(self, text: str, failed: bool, detail: Any) -> ShellEnd | None:
+        """How a shell command ended; ``None`` when it was refused and never ran."""
         if failed:
             found = _EXIT.match(text)
-            return (int(found[1]), text[found.end() :]) if found else None
+            return ShellEnd(int(found[1]), text[found.end() :]) if found else None
         if isinstance(detail, Mapping) and isinstance(detail.get("stdout"), str):
             parts = [part for part in (detail["stdout"], detail.get("stderr")) if part]
             running = detail.get("backgroundTaskId") or detail.get("interrupted")
-            return (None if running else 0), "\n".join(parts)
-        return 0, text
-
-    def _unfinished(self, call_id: str, name: str, given: Any, since: int, now: int) -> Event:
-        if kind_of(name) == "shell" and isinstance(given, Mapping) and isinstance(given.get("command"), str):
-            return Command(given["command"], None, "", at=now, started_at=since)
-        return ToolCall(call_id, name, None, as_text(given), at=now, started_at=since, kind=kind_of(name))
+            return ShellEnd(None if running else 0, "\n".join(parts))
+        return ShellEnd(0, text)
 
     # -- the end ----------------------------------------------------------------------------------------
 
@@ -205,7 +188,11 @@ class ClaudeReader:
             cache_write=sum(part.cache_creation_input_tokens for part in spent),
             cost_usd=None if invented else record.total_cost_usd,
         )
-        return total, minus(total, self._before) if self._before else total
+        return total, self.share(total)
+
+    def share(self, total: Usage) -> Usage:
+        """This turn's part of the session's counters."""
+        return minus(total, self._before) if self._before else total
 
     def _outcome(self, exit: Exit) -> Outcome:
         record = self._result

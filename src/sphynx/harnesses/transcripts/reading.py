@@ -164,6 +164,20 @@ def object_of(line: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
+def api_words(text: str) -> str:
+    """The model's own words in an error that wraps them: ``[API Error: {"error": {"message": "no"}}]``."""
+    inner = text.strip()
+    if inner.startswith("[API Error: "):
+        inner = inner.removeprefix("[API Error: ").removesuffix("]")
+    start = inner.find("{")
+    value = object_of(inner[start:].encode()) if start >= 0 else None
+    error = value.get("error") if value else None
+    message = error.get("message") if isinstance(error, Mapping) else None
+    if not isinstance(message, str) or not message:
+        return inner
+    return f"{inner[:start].strip()} {message}".strip()
+
+
 _CLIPPED = 2_000
 
 

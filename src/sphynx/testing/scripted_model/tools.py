@@ -68,9 +68,16 @@ def _filled(tool: Tool, given: Mapping[str, Any], seen: Seen) -> dict[str, Any]:
         made[own] = _absolute(value, seen) if name == "path" and "absolute path" in about else value
     for name in tool.schema.get("required") or []:
         if name not in made:
-            kind = (parameters.get(name) or {}).get("type", "string")
-            made[name] = _FILLERS.get(kind, "as the script says")
+            made[name] = _filler(parameters.get(name) or {})
     return made
+
+
+def _filler(schema: Mapping[str, Any]) -> Any:
+    """A value for an argument the script says nothing about: nothing where that is allowed."""
+    kinds = schema.get("type") or [part.get("type") for part in schema.get("anyOf") or []] or "string"
+    if isinstance(kinds, str):
+        return _FILLERS.get(kinds)
+    return None if "null" in kinds else _FILLERS.get(kinds[0])
 
 
 def _absolute(path: str, seen: Seen) -> str:

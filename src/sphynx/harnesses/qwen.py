@@ -1,0 +1,75 @@
+"""Qwen Code: ``qwen --output-format stream-json`` on any OpenAI-compatible endpoint."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sphynx.contracts import ExecResult, HarnessSetup, Sandbox
+from sphynx.harnesses.cli_agent import CliAgent, Launch, prepend, write_object
+from sphynx.harnesses.installing import NpmRecipe
+from sphynx.harnesses.transcripts.qwen import QwenReader
+from sphynx.harnesses.transcripts.reading import Reader
+from sphynx.journal.events import Event, Usage
+
+BASE_URLS = ("SPHYNX_QWEN_BASE_URL", "QWEN_BASE_URL")
+DEFAULT_BASE_URL = "https://dashscope.aliyuncs.com/compatible-mode/v1"
+_KEY = "DASHSCOPE_API_KEY"
+
+
+class QwenHarness(CliAgent):
+    """Runs Qwen Code. Its key lies in a settings file, so no environment carries it."""
+
+    name: ClassVar[str] = "qwen"
+    version = "0.24.4"
+    recipe: ClassVar[NpmRecipe] = NpmRecipe("qwen", "@qwen-code/qwen-code", "qwen", node="22")
+    key_names: ClassVar[tuple[str, ...]] = (_KEY,)
+    setting_names: ClassVar[tuple[str, ...]] = BASE_URLS
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._total: Usage | None = None
+
+    async def configure(self, box: Sandbox, setup: HarnessSetup) -> None:
+        base_url = next((setup.keys[name] for name in BASE_URLS if name in setup.keys), DEFAULT_BASE_URL)
+        auth = {"selectedType": "openai", "baseUrl": base_url, "apiKey": setup.keys.get(_KEY)}
+        settings: dict[str, Any] = {
+            "security": {"auth": {name: value for name, value in auth.items() if value}},
+            "general": {"enableAutoUpdate": False, "disableAutoUpdate": True},
+            "privacy": {"usageStatisticsEnabled": False},
+            "telemetry": {"enabled": False},
+            # Without this it asks the model once more after the answer, to remember things.
+            "memory": {
+                "enableManagedAutoMemory": False,
+                "enableManagedAutoDream": False,
+                "enableAutoSkill": False,
+            },
+            "model": {"generationConfig": {"maxRetries": 0}},
+        }
+        await write_object(box, _settings_file(box), settings)
+
+    async def begin(self, box: Sandbox, setup: HarnessSetup) -> None:
+        await prepend(box, f"{box.home}/.qwen/AGENTS.md", setup.system_prompt)
+
+    def launch(self, box: Sandbox, setup: HarnessSetup, session_id: str | None) -> Launch:
+        arguments = ["--auth-type", "openai", "--approval-mode", "yolo", "--output-format", "stream-json"]
+        if setup.model:
+            arguments += ["--model", setup.model]
+        if session_id:
+            arguments += ["--resume", session_id]
+        env = {
+            "QWEN_CODE_SYSTEM_SETTINGS_PATH": _settings_file(box),
+            "QWEN_CODE_SUPPRESS_YOLO_WARNING": "1",
+        }
+        return Launch(arguments, env)
+
+    def reader(self, setup: HarnessSetup, session_id: str | None) -> Reader:
+        return QwenReader(before=self._total)
+
+    async def complete(self, box: Sandbox, reader: Reader, ended: ExecResult) -> list[Event]:
+        assert isinstance(reader, QwenReader)
+        self._total = reader.total or self._total
+        return []
+
+
+def _settings_file(box: Sandbox) -> str:
+    return f"{box.home}/.sphynx/qwen-settings.json"

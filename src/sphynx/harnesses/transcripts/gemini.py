@@ -1,0 +1,251 @@
+"""Reads ``gemini --output-format stream-json``, and the session file for what the stream leaves out."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from sphynx.harnesses.transcripts.reading import (
+    SUCCESS,
+    Exit,
+    Notes,
+    Outcome,
+    api_words,
+    as_text,
+    clipped,
+    died,
+    object_of,
+    set_aside,
+    token_usage,
+)
+from sphynx.harnesses.transcripts.tool_events import Call, ShellEnd, settled, unfinished
+from sphynx.journal.events import Event, Message, Started, Usage
+
+_NOTHING: tuple[Event, ...] = ()
+_REPORT = re.compile(
+    r"\n(?:Exit Code: (\d+)\n)?(?:Signal: ([^\n]*)\n)?(Background PIDs: [^\n]*\n)?"
+    r"Process Group PGID: [^\n]*\s*(?:</untrusted_context>\s*)?$"
+)
+"""The end of a command's result. It has no exit code when that is 0."""
+_TURN_LIMIT, _NO_KEY = 53, 41
+
+
+class _Stats(msgspec.Struct):
+    total_tokens: int = 0
+    input_tokens: int = 0
+    cached: int = 0
+    models: dict[str, Any] = {}
+
+
+class _Line(msgspec.Struct):
+    type: str
+    session_id: str | None = None
+    model: str | None = None
+    role: str | None = None
+    content: str = ""
+    tool_name: str = ""
+    tool_id: str = ""
+    parameters: Any = None
+    status: str | None = None
+    output: Any = None
+    error: Any = None
+    message: str | None = None
+    stats: _Stats | None = None
+
+
+class _Result:
+    """A command's result whose exit code has not been seen yet."""
+
+    def __init__(self, call: Call, output: str, at: int) -> None:
+        self.call = call
+        self.output = output
+        self.at = at
+        self.code: int | None = None
+        self.known = False
+
+    def event(self) -> Event:
+        return settled(self.call, "", failed=False, now=self.at, end=ShellEnd(self.code, self.output))
+
+
+class GeminiReader:
+    """One turn of Gemini CLI.
+
+    The stream has no exit codes, so a finished command waits, and with it whatever follows, until
+    :meth:`session` has been given the session file's record of it; ``waiting`` says that one does.
+    """
+
+    def __init__(self) -> None:
+        self.notes = Notes()
+        self._decoder = msgspec.json.Decoder(_Line)
+        self._open: dict[str, Call] = {}
+        self._held: deque[Event | _Result] = deque()
+        self._results: dict[str, _Result] = {}
+        self._codes: dict[str, int | None] = {}
+        self._text: list[str] = []
+        self._status: str | None = None
+        self._error: str | None = None
+        self._steps: dict[str, tuple[Usage, int]] = {}
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a command's exit code is still to come from the session file."""
+        return bool(self._held)
+
+    def read(self, line: bytes, now: int) -> Sequence[Event]:
+        try:
+            record = self._decoder.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return set_aside(self.notes, line)
+        if record.type == "message":
+            if record.role == "assistant":
+                self._text.append(record.content)
+            return _NOTHING
+        self._hold_message(now)
+        self._take(record, line, now)
+        return self._released()
+
+    def session(self, line: bytes, now: int) -> Sequence[Event]:
+        """Events that a line of the session file sets free."""
+        record = object_of(line)
+        if record is None or record.get("type") != "gemini":
+            return _NOTHING
+        self._count(record)
+        calls = record.get("toolCalls")
+        for call in calls if isinstance(calls, list) else ():
+            if isinstance(call, Mapping):
+                self._learn(call)
+        return self._released()
+
+    def end(self, exit: Exit, now: int) -> tuple[Sequence[Event], Outcome]:
+        self._hold_message(now)
+        self._held.extend(unfinished(call, now) for call in self._open.values())
+        self._open.clear()
+        left = [item.event() if isinstance(item, _Result) else item for item in self._held]
+        self._held.clear()
+        if self.notes.usage is None and self._steps:
+            self.notes.usage = _sum([usage for usage, _ in self._steps.values()])
+        self.notes.thinking = sum(thoughts > 0 for _, thoughts in self._steps.values())
+        return left, self._outcome(exit)
+
+    def _outcome(self, exit: Exit) -> Outcome:
+        if exit.code == _TURN_LIMIT:
+            return Outcome("limit", self._error or "the agent reached its turn limit", "limit")
+        if self._error is not None and (exit.code != 0 or self._status != "success"):
+            return Outcome("failed", api_words(self._error), "model")
+        if self._status == "success" and exit.code == 0:
+            return SUCCESS
+        ended = died(exit)
+        return Outcome("failed", ended.reason, "model") if exit.code == _NO_KEY else ended
+
+    def _take(self, record: _Line, line: bytes, now: int) -> None:
+        kind = record.type
+        if kind == "init":
+            self.notes.session_id = record.session_id
+            started = Started(session_id=record.session_id or "", model=record.model or "", at=now)
+            self._held.append(started)
+        elif kind == "tool_use":
+            self._open[record.tool_id] = Call(record.tool_id, record.tool_name, record.parameters, now)
+        elif kind == "tool_result" and record.tool_id in self._open:
+            self._result(self._open.pop(record.tool_id), record, now)
+        elif kind == "result":
+            self._status = record.status
+            self._error = _message_of(record.error) or self._error
+            self._total(record.stats)
+        elif kind == "error":
+            self._error = record.message or _message_of(record.error)
+        elif kind != "tool_result":
+            set_aside(self.notes, line)
+
+    def _result(self, call: Call, record: _Line, now: int) -> None:
+        failed = record.status != "success"
+        output = as_text(record.output) or ""
+        if call.command is None or failed:
+            text = _message_of(record.error) or output if failed else output
+            self._held.append(settled(call, text, failed=failed, now=now))
+            return
+        result = self._results[call.id] = _Result(call, output, now)
+        self._held.append(result)
+        if call.id in self._codes:
+            result.known, result.code = True, self._codes[call.id]
+
+    def _learn(self, call: Mapping[str, Any]) -> None:
+        call_id, text = str(call.get("id")), _result_text(call.get("result"))
+        if text is None:
+            return
+        found = _REPORT.search(text)
+        code = None
+        if found is not None and not found[3] and not found[2]:
+            code = int(found[1] or 0)
+        self._codes[call_id] = code
+        if call_id in self._results:
+            self._results[call_id].known, self._results[call_id].code = True, code
+
+    def _released(self) -> list[Event]:
+        free: list[Event] = []
+        while self._held:
+            item = self._held[0]
+            if isinstance(item, _Result):
+                if not item.known:
+                    break
+                item = item.event()
+            self._held.popleft()
+            free.append(item)
+        return free
+
+    def _hold_message(self, now: int) -> None:
+        text = "".join(self._text)
+        self._text.clear()
+        if text.strip():
+            self._held.append(Message("assistant", text, at=now))
+
+    def _count(self, record: Mapping[str, Any]) -> None:
+        """A step is recorded again when its tools are done; the last record of an id stands."""
+        self.notes.model = str(record.get("model") or "") or self.notes.model
+        tokens = record.get("tokens")
+        if isinstance(tokens, Mapping):
+            counts = {name: value for name, value in tokens.items() if isinstance(value, int)}
+            cached, thoughts = counts.get("cached", 0), counts.get("thoughts", 0)
+            usage = token_usage(
+                input=counts.get("input", 0) - cached,
+                output=counts.get("output", 0) + thoughts,
+                cache_read=cached,
+            )
+            self._steps[str(record.get("id"))] = (usage, thoughts)
+
+    def _total(self, stats: _Stats | None) -> None:
+        if stats is None:
+            return
+        # Reasoning is part of the total only.
+        self.notes.usage = token_usage(
+            input=stats.input_tokens - stats.cached,
+            output=stats.total_tokens - stats.input_tokens,
+            cache_read=stats.cached,
+        )
+        self.notes.model = self.notes.model or next(iter(stats.models), None)
+
+
+def _result_text(result: Any) -> str | None:
+    """The text a tool gave the model; ``None`` while there is no result."""
+    first = result[0] if isinstance(result, list) and result else None
+    response = first.get("functionResponse") if isinstance(first, Mapping) else None
+    answer = response.get("response") if isinstance(response, Mapping) else None
+    output = answer.get("output", answer.get("error")) if isinstance(answer, Mapping) else None
+    return output if isinstance(output, str) else None
+
+
+def _sum(usages: Sequence[Usage]) -> Usage:
+    total = usages[0]
+    for usage in usages[1:]:
+        total = total + usage
+    return total
+
+
+def _message_of(error: Any) -> str | None:
+    if isinstance(error, Mapping):
+        message = error.get("message")
+        return clipped([message if isinstance(message, str) else None]) or None
+    return error if isinstance(error, str) else None

@@ -1,0 +1,182 @@
+"""Reads ``opencode run --format json``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from sphynx.harnesses.transcripts.reading import (
+    SUCCESS,
+    Exit,
+    Notes,
+    Outcome,
+    as_text,
+    clipped,
+    died,
+    set_aside,
+    token_usage,
+)
+from sphynx.harnesses.transcripts.tool_events import Call, ShellEnd, settled
+from sphynx.journal.events import Event, FileChange, Message, Started
+
+_NOTHING: tuple[Event, ...] = ()
+_OWN_TOOLS = frozenset(["plan_enter", "plan_exit", "apply_patch"])
+"""Its own tools with an underscore in their name."""
+
+
+class _Time(msgspec.Struct):
+    start: int | None = None
+    end: int | None = None
+
+
+class _State(msgspec.Struct):
+    status: str = ""
+    input: Any = None
+    output: Any = None
+    error: Any = None
+    metadata: dict[str, Any] = {}
+    time: _Time = msgspec.field(default_factory=_Time)
+
+
+class _Cache(msgspec.Struct):
+    read: int = 0
+    write: int = 0
+
+
+class _Tokens(msgspec.Struct):
+    input: int = 0
+    output: int = 0
+    reasoning: int = 0
+    cache: _Cache = msgspec.field(default_factory=_Cache)
+
+
+class _Part(msgspec.Struct):
+    text: str = ""
+    tool: str = ""
+    call_id: str = msgspec.field(default="", name="callID")
+    state: _State = msgspec.field(default_factory=_State)
+    tokens: _Tokens = msgspec.field(default_factory=_Tokens)
+    cost: float = 0.0
+    reason: str = ""
+    time: _Time = msgspec.field(default_factory=_Time)
+
+
+class _Line(msgspec.Struct):
+    type: str
+    session_id: str | None = msgspec.field(default=None, name="sessionID")
+    part: _Part | None = None
+    error: Any = None
+
+
+class OpenCodeReader:
+    """One turn of OpenCode. There is no summary line: counts are the sum of the steps.
+
+    ``model`` is the one that was asked for; the lines do not say which one answered.
+    """
+
+    def __init__(self, *, model: str = "") -> None:
+        self.notes = Notes()
+        self._model = model
+        self._decoder = msgspec.json.Decoder(_Line)
+        self._reason: str | None = None
+        self._failure: str | None = None
+
+    def read(self, line: bytes, now: int) -> Sequence[Event]:
+        try:
+            record = self._decoder.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return set_aside(self.notes, line)
+        events = self._events(record, line, now)
+        if self.notes.session_id is None and record.session_id:
+            self.notes.session_id = record.session_id
+            return (Started(session_id=record.session_id, model=self._model, at=now), *events)
+        return events
+
+    def end(self, exit: Exit, now: int) -> tuple[Sequence[Event], Outcome]:
+        return _NOTHING, self._outcome(exit)
+
+    def _outcome(self, exit: Exit) -> Outcome:
+        if self._failure is not None:
+            return Outcome("failed", self._failure, "model")
+        if exit.code != 0 or self._reason is None:
+            return died(exit)
+        if self._reason == "tool-calls":
+            # It stops after a tool it was not allowed to use, and ends with exit code 0.
+            return Outcome("failed", "the agent stopped after a tool call")
+        if self._reason == "length":
+            return Outcome("limit", "the answer reached the model's output limit", "limit")
+        if self._reason in ("content-filter", "error"):
+            return Outcome("failed", f"the model ended its answer with {self._reason}", "model")
+        return SUCCESS
+
+    def _events(self, record: _Line, line: bytes, now: int) -> Sequence[Event]:
+        kind, part = record.type, record.part
+        if kind == "error":
+            self._failure = _message_of(record.error)
+            return _NOTHING
+        if part is None:
+            return set_aside(self.notes, line)
+        if kind == "text":
+            return (Message("assistant", part.text, at=part.time.end or now),) if part.text else _NOTHING
+        if kind == "tool_use":
+            return (_tool(part, now),)
+        if kind == "step_finish":
+            self._count(part)
+            return _NOTHING
+        if kind == "reasoning":
+            self.notes.thinking += 1
+            return _NOTHING
+        return _NOTHING if kind == "step_start" else set_aside(self.notes, line)
+
+    def _count(self, part: _Part) -> None:
+        self._reason = part.reason
+        tokens = part.tokens
+        if tokens.reasoning:
+            self.notes.thinking += 1
+        step = token_usage(
+            input=tokens.input,
+            output=tokens.output + tokens.reasoning,
+            cache_read=tokens.cache.read,
+            cache_write=tokens.cache.write,
+            # A model without a known price costs 0 here, which says nothing.
+            cost_usd=part.cost or None,
+        )
+        self.notes.usage = self.notes.usage + step if self.notes.usage else step
+
+
+def _tool(part: _Part, now: int) -> Event:
+    state = part.state
+    at, failed = state.time.end or now, state.status != "completed"
+    call = Call(part.call_id, part.tool, state.input, state.time.start)
+    text = as_text(state.error if failed else state.output) or ""
+    if call.path is not None and not failed:
+        return FileChange((_written(state.metadata) or call.path,), at=at, started_at=call.since)
+    return settled(call, text, failed=failed, now=at, end=_shell_end(state), kind=_kind(part.tool))
+
+
+def _shell_end(state: _State) -> ShellEnd | None:
+    if state.status != "completed":
+        return None
+    code, output = state.metadata.get("exit"), state.metadata.get("output")
+    text = output if isinstance(output, str) else as_text(state.output) or ""
+    return ShellEnd(code if isinstance(code, int) else None, "" if text == "(no output)" else text)
+
+
+def _written(metadata: Mapping[str, Any]) -> str | None:
+    difference = metadata.get("filediff")
+    path = difference.get("file") if isinstance(difference, Mapping) else metadata.get("filepath")
+    return path if isinstance(path, str) else None
+
+
+def _kind(tool: str) -> str | None:
+    """MCP tools are called ``<server>_<tool>``, and nothing else marks them."""
+    return "mcp" if "_" in tool and tool not in _OWN_TOOLS else None
+
+
+def _message_of(error: Any) -> str:
+    fields = error if isinstance(error, Mapping) else {}
+    data = fields.get("data")
+    message = data.get("message") if isinstance(data, Mapping) else fields.get("message")
+    return clipped([message if isinstance(message, str) else None, as_text(error)]) or "the turn failed"

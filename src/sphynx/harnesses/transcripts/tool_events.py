@@ -1,0 +1,82 @@
+"""A tool call and its result as one event: a command, a file change, or a call of another tool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from sphynx.harnesses.transcripts.reading import as_text
+from sphynx.harnesses.transcripts.tool_names import kind_of
+from sphynx.journal.events import Command, Event, FileChange, ToolCall
+
+
+class Call(NamedTuple):
+    """A tool call that was asked for at ``since`` (epoch milliseconds)."""
+
+    id: str
+    name: str
+    input: Any
+    since: int | None
+
+    @property
+    def kind(self) -> str:
+        """The kind of tool, see ``tool_names.KINDS``."""
+        return kind_of(self.name)
+
+    @property
+    def command(self) -> str | None:
+        """The command of a shell call."""
+        return self._text("command", "cmd") if self.kind == "shell" else None
+
+    @property
+    def path(self) -> str | None:
+        """The file of a call that writes or edits one."""
+        if self.kind not in ("file_write", "file_edit"):
+            return None
+        return self._text("file_path", "filePath", "absolute_path", "path", "notebook_path")
+
+    def _text(self, *names: str) -> str | None:
+        fields = self.input if isinstance(self.input, Mapping) else {}
+        return next((fields[name] for name in names if isinstance(fields.get(name), str)), None)
+
+
+class ShellEnd(NamedTuple):
+    """How a command ended; ``code`` is ``None`` when the agent does not know, as for one left running."""
+
+    code: int | None
+    output: str
+
+
+def settled(
+    call: Call,
+    text: str,
+    *,
+    failed: bool,
+    now: int,
+    end: ShellEnd | None = None,
+    kind: str | None = None,
+) -> Event:
+    """The event of a call whose result came in. ``end`` is given when a command really ran."""
+    if call.command is not None and end is not None:
+        return Command(call.command, end.code, end.output, at=now, started_at=call.since)
+    if call.path is not None and not failed:
+        return FileChange((call.path,), at=now, started_at=call.since)
+    return ToolCall(
+        call.id,
+        call.name,
+        "error" if failed else "completed",
+        as_text(call.input),
+        None if failed else text,
+        text if failed else None,
+        at=now,
+        started_at=call.since,
+        kind=kind or call.kind,
+    )
+
+
+def unfinished(call: Call, now: int) -> Event:
+    """The event of a call nobody saw the end of."""
+    if call.command is not None:
+        return Command(call.command, None, "", at=now, started_at=call.since)
+    text = as_text(call.input)
+    return ToolCall(call.id, call.name, None, text, at=now, started_at=call.since, kind=call.kind)
