@@ -186,11 +186,13 @@ def test_shells_that_write_at_once_keep_their_lines_apart(shell):
     assert sum(command.startswith(": $0 $i") for command in found) == 400
 
 
-@pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not installed")
 def test_zsh_is_traced_when_it_sources_the_recorder(shell):
+    zsh = shutil.which("zsh")
+    if zsh is None:
+        pytest.skip("zsh is not installed")
     script = f'. {shell.script}\nset -eu\necho "a \\"b\\""\nfalse || echo or\n'
     env = {**ENV, "SPHYNX_TRACE_LOG": str(shell.log)}
-    done = subprocess.run(["zsh", "-f", "-c", script], env=env, capture_output=True, text=True, check=True)
+    done = subprocess.run([zsh, "-f", "-c", script], env=env, capture_output=True, text=True, check=True)
     assert done.stdout == 'a "b"\nor\n'
     assert 'echo "a \\"b\\""' in shell.commands
 
