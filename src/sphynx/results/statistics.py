@@ -38,7 +38,8 @@ def pass_at_k(passed: int, scored: int, k: int) -> float | None:
     """
     if k < 1 or scored < k:
         return None
-    return 1 - comb(scored - passed, k) / comb(scored, k)
+    ways = comb(scored, k)
+    return (ways - comb(scored - passed, k)) / ways
 
 
 def pass_hat_k(passed: int, scored: int, k: int) -> float | None:

@@ -35,7 +35,7 @@ def parse(text: str) -> EnvFile:
     unclosed: set[str] = set()
     at = 0
     while at < len(lines):
-        match = _ENTRY.match(lines[at].strip())
+        match = _ENTRY.match(lines[at])
         at += 1
         if match is None:
             continue
