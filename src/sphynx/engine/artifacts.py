@@ -13,6 +13,19 @@ if TYPE_CHECKING:
     from sphynx.engine.trial import Trial
 
 
+def keep_unread(trial: Trial) -> None:
+    """Write the lines the agent's harness did not understand into ``unread.txt``, redacted."""
+    lines = trial.talk.unread if trial.talk else ()
+    if lines:
+        text = "\n".join(trial.redactor.text(line) for line in lines) + "\n"
+        folder = trial.machine.folder.trial_folder(trial.job.key)
+        try:
+            (folder / "unread.txt").write_bytes(text.encode("utf-8", "replace"))
+            trial.notes.append(f"{len(lines)} lines of the agent's output were not understood: unread.txt")
+        except OSError as error:
+            trial.notes.append(f"{len(lines)} lines nobody understood were not kept: {error.strerror}")
+
+
 def keep(trial: Trial) -> list[ArtifactRecord]:
     """Write what passes the filter into the trial's folder and list it. A full disk keeps none."""
     contents = trial.changes.contents

@@ -107,8 +107,9 @@ class LocalPlan:
 class BatchResult:
     """A batch as it ended. ``trials`` holds one record per planned trial, cancelled ones included."""
 
-    record: BatchRecord
-    trials: list[TrialRecord]
+    # Left out of the repr: asyncio.run() makes one of what it returns, and hundreds of records take long.
+    record: BatchRecord = field(repr=False)
+    trials: list[TrialRecord] = field(repr=False)
     folder: Path
 
 

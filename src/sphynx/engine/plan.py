@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from sphynx.compiler import compile_files
@@ -128,7 +127,7 @@ def _variant_needs(suite: CompiledSuite, variant: CompiledVariant, options: Loca
         for name in variant.profile.variables:
             yield Need(name, name in options.env, why)
     for need in getattr(harness, "needs", lambda variant, env: ())(variant.variant, options.env):
-        yield need if isinstance(need, Need) else replace(Need("", False, ""), **need)
+        yield Need(**need)
 
 
 def known_harness(suite: CompiledSuite, variant: CompiledVariant) -> Any:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from sphynx.contracts import GuestRequest, Sandbox
+from sphynx.engine.credentials import strings
 from sphynx.engine.shown import Shown
 from sphynx.errors import StageError
 from sphynx.redaction import Redactor
+from sphynx.settings.forwarding import is_forwarded
 
 LIMIT_MS = 1_800_000
 STAGE = "prepare"
@@ -31,7 +33,9 @@ async def run_prepare(
     redactor: Redactor,
     show: Callable[[str], None],
 ) -> dict[str, Any]:
-    """Run the case's ``prepare`` and give what it returned. Its strings are secrets from here on.
+    """Run the case's ``prepare`` and give what it returned. Its texts are secrets from here on.
+
+    Plain addresses stay readable: ``http://localhost:4173`` gives nobody anything.
 
     Raises ``StageError`` with the prepare's own reason when it fails.
     """
@@ -58,17 +62,6 @@ async def run_prepare(
         raise StageError(f"{text}: {last}" if last else text, stage=STAGE, cause="setup")
     prepared = answer["prepared"].get("value") or {}
     for leaf in strings(prepared):
-        redactor.add(leaf)
+        if not is_forwarded("URL", leaf):
+            redactor.add(leaf)
     return prepared
-
-
-def strings(value: Any) -> Iterator[str]:
-    """Every text inside a JSON value, keys left out."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for inner in value.values():
-            yield from strings(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from strings(inner)

@@ -30,6 +30,8 @@ def build(trial: Trial, *, duration_ms: float) -> TrialRecord:
     usage = talk.usage if talk else None
     costs = costing.cost_lines(job.variant.variant.model, usage, harness=job.variant.variant.harness)
     turns = journal.turn_count
+    kept = artifacts.keep(trial)
+    artifacts.keep_unread(trial)
     notes = [*trial.notes, *trial.changes.notes, *([talk.note] if talk and talk.note else [])]
     if journal.dropped:
         notes.append(f"{journal.dropped} events are in the journal but were not handed to the checks")
@@ -49,6 +51,7 @@ def build(trial: Trial, *, duration_ms: float) -> TrialRecord:
         model_ms=round(trial.model_ms),
         sandbox_ms=max(0, round(duration_ms - trial.model_ms)),
         turns=turns,
+        thinking=talk.thinking if talk else 0,
         commands=journal.commands,
         failed_commands=journal.failed_commands,
         files_changed=[redact(path) for path in changed_paths(trial)],
@@ -62,7 +65,7 @@ def build(trial: Trial, *, duration_ms: float) -> TrialRecord:
         scores=trial.scored.scores if trial.scored else [],
         diff=diff or None,
         diff_truncated=truncated,
-        artifacts=artifacts.keep(trial),
+        artifacts=kept,
         notes=[redact(note) for note in notes],
     )
 

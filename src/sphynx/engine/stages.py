@@ -3,42 +3,26 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
 
-from sphynx.compiler.compiled import CompiledVariant
 from sphynx.contracts import ExecResult, GuestRequest, HarnessSetup, Sandbox, SandboxSpec
 from sphynx.engine import checks, command_check, prepare, profile_files, sources, turns, workspace
 from sphynx.engine.checks import Scored
+from sphynx.engine.credentials import harness_keys
 from sphynx.engine.diff import Changes
 from sphynx.engine.shown import Shown
 from sphynx.errors import StageError
 from sphynx.registry import load_harness
-from sphynx.settings.forwarding import looks_secret
 
 if TYPE_CHECKING:
     from sphynx.engine.trial import Trial
 
 SOLUTION_LIMIT_MS = 1_800_000
-
-
-def named_variables(variant: CompiledVariant, host_env: Mapping[str, str]) -> dict[str, str]:
-    """The values of the variables a profile names; a plan without them is refused before it starts."""
-    if variant.profile is None:
-        return {}
-    return {name: host_env[name] for name in variant.profile.variables if name in host_env}
-
-
-def secrets(
-    variant: CompiledVariant, host_env: Mapping[str, str], forwarded: Mapping[str, str]
-) -> Iterator[str]:
-    """Values that must not be stored or shown: named variables, and addresses that carry a token."""
-    yield from named_variables(variant, host_env).values()
-    yield from (value for name, value in forwarded.items() if looks_secret(name, value))
 
 
 async def open_sandbox(trial: Trial) -> None:
@@ -212,6 +196,10 @@ def _setup(trial: Trial, box: Sandbox) -> HarnessSetup:
         timeout_ms=job.case.case.effective_timeout_ms,
         solution=_solution(trial, box),
         options=job.variant.variant.options,
+        keys=harness_keys(job.variant, trial.machine.host_env),
+        version=job.variant.variant.harness_version,
+        profile_files=tuple(profile.files) if profile else (),
+        show=lambda text: trial.show("harness", trial.redactor.text(text)),
         recorder=trial.machine.recorder,
     )
 

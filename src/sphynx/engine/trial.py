@@ -16,7 +16,7 @@ import anyio
 
 from sphynx.compiler.compiled import CompiledCase, CompiledSuite, CompiledVariant
 from sphynx.contracts import Harness, ResultSink, Sandbox, SandboxBackend, TrialKey
-from sphynx.engine import record, stages
+from sphynx.engine import credentials, record, stages
 from sphynx.engine.batch_folder import BatchFolder
 from sphynx.engine.checks import Scored
 from sphynx.engine.diff import Changes
@@ -93,7 +93,7 @@ class Trial:
 
     def env(self) -> dict[str, str]:
         """Variables of the trial that not every process gets: those its profile names."""
-        return stages.named_variables(self.job.variant, self.machine.host_env)
+        return credentials.named_variables(self.job.variant, self.machine.host_env)
 
 
 async def run_trial(job: TrialJob, machine: Machine) -> TrialRecord:
@@ -127,7 +127,7 @@ def _unscored(trial: Trial, error: Exception) -> Trial:
 
 
 def _begin(job: TrialJob, machine: Machine) -> Trial:
-    redactor = Redactor(stages.secrets(job.variant, machine.host_env, machine.forwarded))
+    redactor = Redactor(credentials.secrets(job.variant, machine.host_env, machine.forwarded))
     key = job.key
     watch = [lambda event, sink=sink: sink.event(key, event) for sink in machine.sinks]
     journal = TrialJournal(redactor, lambda event: machine.folder.event(key, event), watch)

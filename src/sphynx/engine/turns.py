@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Literal, Protocol
 
@@ -15,6 +15,8 @@ from sphynx.journal.events import Usage
 
 GRACE_S = 10.0
 """A harness stops its agent at the limit; one that does not is cancelled this much later."""
+MOST_UNREAD = 1_000
+"""Lines nobody understood that are kept of a trial."""
 
 Ending = Literal["single-turn", "user-done", "max-turns", "no-session"]
 
@@ -48,6 +50,10 @@ class Conversation:
     usage: Usage | None = None
     exit_code: int | None = None
     observed_model: str | None = None
+    thinking: int = 0
+    """Pieces of reasoning over all turns; their text is not kept."""
+    unread: tuple[str, ...] = ()
+    """Lines of the agent its harness did not understand, not yet redacted."""
     note: str = ""
 
 
@@ -68,7 +74,7 @@ async def converse(
     """
     text = opening
     session: str | None = None
-    usage: Usage | None = None
+    so_far = Conversation("finished", None)
     left_ms = float(limit_ms)
     turn = 0
     while True:
@@ -78,14 +84,14 @@ async def converse(
         result = await _turn(harness, box, text, session, left_ms, journal)
         left_ms -= (monotonic() - begun) * 1000
         session = session or result.session_id
-        usage = _sum(usage, result.usage)
+        so_far = _added(so_far, result)
         ending: Ending | None = None
         if result.status == "finished":
             ending, text = await _next(person, turn, max_turns, session, journal)
             if ending is None and left_ms <= 0:
                 result = TurnResult("timed_out")
         if result.status != "finished" or ending is not None:
-            return _ended(result, ending, session, usage, limit_ms)
+            return _ended(so_far, result, ending, session, limit_ms)
 
 
 async def _turn(
@@ -116,20 +122,25 @@ def _sum(total: Usage | None, more: Usage | None) -> Usage | None:
     return total + more
 
 
+def _added(so_far: Conversation, result: TurnResult) -> Conversation:
+    """What adds up over turns, or is what the last turn that knew says."""
+    return replace(
+        so_far,
+        usage=_sum(so_far.usage, result.usage),
+        exit_code=result.exit_code,
+        observed_model=result.observed_model or so_far.observed_model,
+        thinking=so_far.thinking + result.thinking,
+        unread=(*so_far.unread, *result.unread)[:MOST_UNREAD],
+        note=result.note or so_far.note,
+    )
+
+
 def _ended(
-    result: TurnResult, ending: Ending | None, session: str | None, usage: Usage | None, limit_ms: int
+    so_far: Conversation, result: TurnResult, ending: Ending | None, session: str | None, limit_ms: int
 ) -> Conversation:
     reason, cause = result.reason, result.cause
     if result.status == "timed_out":
         reason, cause = f"The agent ran past its time limit of {short_duration(limit_ms)}", "limit"
-    return Conversation(
-        status=result.status,
-        ending=ending,
-        reason=reason,
-        cause=cause,
-        session_id=session,
-        usage=usage,
-        exit_code=result.exit_code,
-        observed_model=result.observed_model,
-        note=result.note,
+    return replace(
+        so_far, status=result.status, ending=ending, reason=reason, cause=cause, session_id=session
     )

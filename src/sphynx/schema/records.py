@@ -103,6 +103,8 @@ class TrialRecord(Record):
     model_ms: int = 0
     sandbox_ms: int = 0
     turns: int = 0
+    thinking: int = 0
+    """Pieces of reasoning the agent showed; their text is never kept."""
     commands: int = 0
     failed_commands: int = 0
     files_changed: list[str] = Field(default_factory=list)
