@@ -30,10 +30,15 @@ def secrets(
     """Values to redact: named variables, keys and logins, and addresses that carry a token."""
     yield from named_variables(variant, host_env).values()
     for value in harness_keys(variant, host_env).values():
-        if not is_forwarded("URL", value):
+        if not is_plain_url(value):
             yield value
             yield from _inside(value)
     yield from (value for name, value in forwarded.items() if looks_secret(name, value))
+
+
+def is_plain_url(text: str) -> bool:
+    """Whether a text is an http(s) address without credentials, which gives nobody anything."""
+    return text.lower().startswith(("http://", "https://")) and is_forwarded("URL", text)
 
 
 def strings(value: Any) -> Iterator[str]:

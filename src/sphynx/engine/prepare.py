@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from sphynx.contracts import GuestRequest, Sandbox
-from sphynx.engine.credentials import strings
+from sphynx.engine.credentials import is_plain_url, strings
 from sphynx.engine.shown import Shown
 from sphynx.errors import StageError
 from sphynx.redaction import Redactor
-from sphynx.settings.forwarding import is_forwarded
 
 LIMIT_MS = 1_800_000
 STAGE = "prepare"
@@ -62,6 +61,6 @@ async def run_prepare(
         raise StageError(f"{text}: {last}" if last else text, stage=STAGE, cause="setup")
     prepared = answer["prepared"].get("value") or {}
     for leaf in strings(prepared):
-        if not is_forwarded("URL", leaf):
+        if not is_plain_url(leaf):
             redactor.add(leaf)
     return prepared
