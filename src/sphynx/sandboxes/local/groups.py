@@ -43,20 +43,17 @@ class Census:
         """Every process by its number."""
         async with self._reading:
             if time.monotonic() - self._at > max_age_s:
-                self._seen = await _read()
+                self._seen = await asyncio.to_thread(_read)
                 self._at = time.monotonic()
         return self._seen
 
 
-async def _read() -> dict[int, Process]:
-    process = await asyncio.create_subprocess_exec(
-        "ps", "-axo", "pid=,ppid=,pgid=,lstart=", stdout=subprocess.PIPE, stdin=subprocess.DEVNULL
-    )
-    listed, _ = await process.communicate()
+def _read() -> dict[int, Process]:
+    asked = subprocess.run(["ps", "-axo", "pid=,ppid=,pgid=,lstart="], capture_output=True, check=False)
     found: dict[int, Process] = {}
-    for line in listed.decode(errors="replace").splitlines():
+    for line in asked.stdout.decode(errors="replace").splitlines():
         fields = line.split(None, 3)
-        if len(fields) == 4 and int(fields[0]) != process.pid:
+        if len(fields) == 4:
             found[int(fields[0])] = (int(fields[1]), int(fields[2]), fields[3])
     return found
 
@@ -172,6 +169,7 @@ class GroupRunner:
         if self._watch is None:
             return
         self._watch.cancel()
+        await asyncio.wait([self._watch])
         end = time.monotonic() + _KILL_S
         while alive := self._note(await self._census.look(0.0)):
             for pid in alive:

@@ -65,6 +65,8 @@ class Job:
                 self._number, ended = await self._runner.start(message, files)
             finally:
                 self._close_theirs()
+            if self._error is not None:
+                self._runner.kill(self._number)
             how = await ended
             await finish(self._readers)
         except BaseException:
