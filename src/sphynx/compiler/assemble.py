@@ -12,7 +12,6 @@ from sphynx.compiler.load import Loaded, shown_path
 from sphynx.compiler.profiles import Profile
 from sphynx.compiler.profiles import collect as collect_profile
 from sphynx.compiler.project import absolute
-from sphynx.contracts import BundleRef
 from sphynx.errors import CompileError, Problem
 from sphynx.suite.cases import Case
 from sphynx.suite.placeholders import render
@@ -46,10 +45,8 @@ def all_problems(suite: Suite, base: Path) -> Iterator[Problem]:
             yield Problem(error.message, where=where, file=variant.file, line=variant.line, hint=error.hint)
 
 
-def assemble(
-    loaded: Loaded, index: int, suite: Suite, contents: Contents | None, ref: BundleRef | None, cwd: Path
-) -> CompiledSuite:
-    """One suite in which nothing is wrong. ``contents`` is the file's bundle, ``ref`` where it lies."""
+def assemble(loaded: Loaded, index: int, suite: Suite, contents: Contents | None, cwd: Path) -> CompiledSuite:
+    """One suite in which nothing is wrong. ``contents`` is the file's bundle, which is not written here."""
     path = loaded.layout.path
     file = shown_path(path, cwd)
     needed = contents if contents and needs_python(suite) else None
@@ -69,7 +66,7 @@ def assemble(
         suite=suite,
         cases=tuple(_case(suite, case, needed, path.parent) for case in suite.cases),
         variants=tuple(variants),
-        bundle=ref if needed else None,
+        bundle=None,
         warnings=tuple(dict.fromkeys(warnings)),
         contents=needed,
     )

@@ -23,15 +23,16 @@ def compile_files(
 ) -> list[CompiledSuite]:
     """Compile every suite of ``paths`` (files or folders; none: everything below ``cwd``), in order.
 
-    Bundles are unpacked below ``staging``. Nothing is returned when anything is wrong: ``DefinitionError``
-    lists every problem of every file; a ``CompileError`` that is the only problem is raised as it is.
+    Bundles are unpacked below ``staging``. Nothing is returned or written when anything is wrong:
+    ``DefinitionError`` lists every problem of every file; a ``CompileError`` that is the only problem is
+    raised as it is.
     """
     cwd = absolute(cwd)
-    found = _Findings(cwd)
-    suites: list[CompiledSuite] = []
-    for path in discovery.find(cwd, paths):
-        suites += found.compile_file(path, staging)
-    found.finish()
+    suites = _compile(discovery.find(cwd, paths), cwd)
+    written = {made.digest: bundle.write(made, staging) for suite in suites if (made := suite.contents)}
+    suites = [
+        replace(suite, bundle=written[suite.contents.digest]) if suite.contents else suite for suite in suites
+    ]
     return _with_repeats_named(suites)
 
 
@@ -41,12 +42,7 @@ def compile_eval(path: str | os.PathLike[str]) -> list[SuiteBatchRequest]:
     ``DefinitionError`` or ``CompileError`` says what is wrong, ``UsageError`` when there is no such file.
     """
     cwd = Path.cwd()
-    found = _Findings(cwd)
-    suites: list[CompiledSuite] = []
-    for file in discovery.find(cwd, [path]):
-        suites += found.compile_file(file, None)
-    found.finish()
-    return [suite.request for suite in suites]
+    return [suite.request for suite in _compile(discovery.find(cwd, [path]), cwd)]
 
 
 def compile_definition(suite: Suite) -> SuiteBatchRequest:
@@ -71,7 +67,15 @@ def compile_definition(suite: Suite) -> SuiteBatchRequest:
             )
         index = ids.index(suite.id)
     contents = bundle.collect(loaded, suite.include, cwd) if needs_python(suite) else None
-    return assemble(loaded, index, suite, contents, None, cwd).request
+    return assemble(loaded, index, suite, contents, cwd).request
+
+
+def _compile(files: Sequence[Path], cwd: Path) -> list[CompiledSuite]:
+    """Every suite of ``files``, no bundle written yet, or everything that is wrong with them."""
+    found = _Findings(cwd)
+    suites = [suite for path in files for suite in found.compile_file(path)]
+    found.finish()
+    return suites
 
 
 class _Findings:
@@ -82,8 +86,8 @@ class _Findings:
         self.problems: list[Problem] = []
         self.errors: list[CompileError] = []
 
-    def compile_file(self, path: Path, staging: Path | None) -> list[CompiledSuite]:
-        """The suites of one file, none when something is wrong. Without ``staging`` no bundle is written."""
+    def compile_file(self, path: Path) -> list[CompiledSuite]:
+        """The suites of one file, none when something is wrong."""
         try:
             loaded = load(path, cwd=self.cwd)
         except CompileError as error:
@@ -99,9 +103,8 @@ class _Findings:
             return []
         try:
             contents = self._contents(loaded)
-            ref = bundle.write(contents, staging) if contents and staging else None
             return [
-                assemble(loaded, index, suite, contents, ref, self.cwd)
+                assemble(loaded, index, suite, contents, self.cwd)
                 for index, suite in enumerate(loaded.suites)
             ]
         except CompileError as error:

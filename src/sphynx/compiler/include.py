@@ -39,19 +39,21 @@ def _matches(pattern: str, folder: Path, root: Path) -> set[Path]:
         raise CompileError(f'include "{pattern}" leaves the project', hint="copy the file into the project")
     files: set[Path] = set()
     for path in top.glob(rest) if rest not in ("", ".", "..") else [top]:
-        files |= _files(path)
+        files |= _files(path, root)
     return files
 
 
-def _files(path: Path) -> set[Path]:
+def _files(path: Path, root: Path) -> set[Path]:
     if not path.is_dir():
         return {path} if path.is_file() else set()
-    if path.is_symlink():
-        raise CompileError(
-            f"{path.name}: include cannot follow a link to a folder", hint="name the real folder"
-        )
     out: set[Path] = set()
     for top, folders, names in os.walk(path):
         folders[:] = [name for name in folders if name not in ("__pycache__", ".git")]
+        for folder in (Path(top), *(Path(top, name) for name in folders)):
+            if folder.is_symlink():
+                shown = folder.relative_to(root).as_posix()
+                raise CompileError(
+                    f"{shown}: is a link to a folder, which does not travel", hint="name the folder itself"
+                )
         out.update(Path(top, name) for name in names)
     return out

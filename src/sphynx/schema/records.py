@@ -13,7 +13,17 @@ from pydantic.alias_generators import to_camel
 
 TrialStatus = Literal["passed", "failed", "void", "timed_out", "cancelled"]
 Cause = Literal[
-    "agent", "limit", "setup", "harness", "model", "sandbox", "check", "judge", "person", "cancelled", "internal"
+    "agent",
+    "limit",
+    "setup",
+    "harness",
+    "model",
+    "sandbox",
+    "check",
+    "judge",
+    "person",
+    "cancelled",
+    "internal",
 ]
 CAUSES: tuple[Cause, ...] = (
     "agent", "limit", "setup", "harness", "model", "sandbox", "check", "judge", "person", "cancelled", "internal",
