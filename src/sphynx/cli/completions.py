@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any, NamedTuple
 
 from sphynx.cli.app import COMMANDS, PROGRAM, load_command
@@ -27,8 +28,10 @@ def _options(command: Any) -> list[_Option]:
     found: list[_Option] = []
     for param in command.params:
         names = tuple(name for name in param.opts if name.startswith("-"))
-        if names:
-            choices = tuple(str(item) for item in getattr(param.type, "choices", ()))
+        if names and not param.hidden:
+            # Where the choices stand differs between typer releases; an enum as default is in all of them.
+            kind = type(param.default) if isinstance(param.default, Enum) else None
+            choices = tuple(str(item.value) for item in kind) if kind else ()
             takes = not getattr(param, "is_flag", False)
             found.append(_Option(names, " ".join((param.help or "").split()), takes, choices))
     return [*found, _Option(("-h", "--help"), "Show the help", False, ())]

@@ -47,7 +47,8 @@ def stopped(
     """Say what there is of a run that was stopped, and how to go on with it."""
     records = [record for result in results for record in result.trials]
     if not run.request.json:
-        run.out.line(summary.totals_line(records, run.out.style, run.elapsed_ms))
+        for line in summary.totals_lines(records, run.out.style, run.elapsed_ms):
+            run.out.line(line)
     for result in results:
         left = sum(record.status == "cancelled" for record in result.trials)
         reports.conclude(result.record.id, result.record.failure or reason, [])
@@ -64,8 +65,9 @@ def _overall(run: Run, results: Sequence[BatchResult]) -> None:
     if len(results) < 2:
         return
     records = [record for result in results for record in result.trials]
-    line = summary.totals_line(records, run.out.style, run.elapsed_ms).strip()
-    run.out.write(f"\n{figures.plural(len(results), 'suite')}, {line}\n")
+    lead = f"{figures.plural(len(results), 'suite')}, "
+    lines = summary.totals_lines(records, run.out.style, run.elapsed_ms, lead=lead, indent="")
+    run.out.write("".join(line + "\n" for line in ("", *lines)))
 
 
 def _error(run: Run, text: str) -> None:

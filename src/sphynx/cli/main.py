@@ -17,10 +17,6 @@ from sphynx.errors import ExitCode, SphynxError
 PROGRAM = "sphynx"
 
 
-class Terminated(BaseException):
-    """SIGTERM or SIGHUP arrived before a run took over the signals."""
-
-
 def run() -> None:
     """Console entry of ``sphynx``."""
     sys.exit(main(sys.argv[1:]))
@@ -32,18 +28,22 @@ def main(argv: Sequence[str]) -> int:
     if arguments in (["--version"], ["-V"]):
         _print_version()
         return ExitCode.OK
+    arrived: list[int] = []
+
+    def end(number: int, frame: FrameType | None) -> None:
+        # Like Ctrl-C, which whoever runs code of others (an eval file's import) lets pass.
+        arrived.append(number)
+        raise KeyboardInterrupt
+
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _terminated)
+        signal.signal(number, end)
     try:
         return _dispatch(arguments)
     except SphynxError as error:
         return _report(error, debug="--debug" in arguments)
     except KeyboardInterrupt:
         _say("stopped before anything ran")
-        return ExitCode.INTERRUPTED
-    except Terminated:
-        _say("stopped before anything ran")
-        return ExitCode.TERMINATED
+        return 128 + arrived[0] if arrived else ExitCode.INTERRUPTED
     except BrokenPipeError:
         return ExitCode.ERROR
     except Exception as error:  # the last line of defence: a bug of ours still reads as one line
@@ -66,7 +66,7 @@ def _dispatch(arguments: list[str]) -> int:
     except typer.Exit as leave:
         return leave.exit_code
     except typer.Abort:
-        return ExitCode.INTERRUPTED
+        raise KeyboardInterrupt from None
     except usage_error as error:
         return _usage(error)
     return int(result or 0)
@@ -120,10 +120,6 @@ def _say(text: str) -> None:
         sys.stderr.write(text + "\n")
     except OSError:
         return
-
-
-def _terminated(number: int, frame: FrameType | None) -> None:
-    raise Terminated
 
 
 def _flush() -> None:

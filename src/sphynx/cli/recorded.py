@@ -13,7 +13,7 @@ from sphynx.cli.render.style import Style, words
 from sphynx.cli.render.text import clean, one_line
 from sphynx.cli.render.transcript import Speaker, Transcript
 from sphynx.cli.render.verdict import verdict_lines
-from sphynx.cli.results_view import kept_line, nothing_scored
+from sphynx.cli.results_view import kept_lines, nothing_scored
 from sphynx.engine import StoredBatch, StoredTrial, read_events
 from sphynx.errors import UsageError
 from sphynx.schema.records import TrialRecord
@@ -74,15 +74,12 @@ def batch_lines(stored: StoredBatch, style: Style) -> list[str]:
     board = Board.of(batch, stored.recorded)
     records = board.records
     several = any(len(row.cells) > 1 for row in board.rows)
-    lines = [grid.head_line(board, style), "", *grid.final_lines(board, style), ""]
+    lines = [*grid.head_lines(board, style), "", *grid.final_lines(board, style), ""]
     lines += [*summary.trial_lines(records, style, numbered=several), ""]
     took = figures.span_ms(batch.started_at, batch.finished_at) if batch.finished_at else 0.0
-    lines.append(summary.totals_line(records, style, took or sum(record.duration_ms for record in records)))
-    lines += summary.warning_lines(records)
-    money = summary.cost_line(records)
-    lines += [money] if money else []
-    lines += _state(stored, board)
-    lines.append(kept_line(batch.id, stored.folder))
+    lines += summary.totals_lines(records, style, took or sum(record.duration_ms for record in records))
+    lines += [*summary.warning_lines(records), *summary.cost_lines(records, style), *_state(stored, board)]
+    lines += kept_lines(batch.id, stored.folder, style)
     nothing = nothing_scored(records)
     return [*lines, f"  {nothing}"] if nothing else lines
 

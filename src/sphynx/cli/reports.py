@@ -90,7 +90,8 @@ class Reports:
 
     def _write_junit(self) -> None:
         if self._request.junit is not None:
-            write_file(self._request.junit, junit_xml(list(self._ended.values())))
+            ended = [self._ended[batch_id] for batch_id in self._entries if batch_id in self._ended]
+            write_file(self._request.junit, junit_xml(ended))
 
 
 def write_file(path: Path, data: bytes) -> None:

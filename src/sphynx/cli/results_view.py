@@ -9,28 +9,29 @@ from sphynx.cli.out import Out
 from sphynx.cli.render import grid, summary
 from sphynx.cli.render.board import Board
 from sphynx.cli.render.problems import relative
+from sphynx.cli.render.style import Style
+from sphynx.cli.render.text import fold
 from sphynx.schema.records import TrialRecord
 
 
-def print_batch(out: Out, board: Board, elapsed_ms: float, folder: Path | None = None) -> None:
+def print_batch(out: Out, board: Board, elapsed_ms: float, folder: Path) -> None:
     """Grid, trials, totals and where the batch is kept."""
     style = out.style
     records = board.records
     several = any(len(row.cells) > 1 for row in board.rows)
-    lines = ["", grid.head_line(board, style), "", *grid.final_lines(board, style), ""]
+    lines = ["", *grid.head_lines(board, style), "", *grid.final_lines(board, style), ""]
     lines += [*summary.trial_lines(records, style, numbered=several), ""]
-    lines.append(summary.totals_line(records, style, elapsed_ms))
-    lines += summary.warning_lines(records)
-    money = summary.cost_line(records)
-    lines += [money] if money else []
-    lines.append(kept_line(board.batch.id, folder))
+    lines += summary.totals_lines(records, style, elapsed_ms)
+    lines += [*summary.warning_lines(records), *summary.cost_lines(records, style)]
+    lines += kept_lines(board.batch.id, folder, style)
     out.write("".join(line + "\n" for line in lines))
 
 
-def kept_line(batch_id: str, folder: Path | None) -> str:
-    """``.sphynx/batches/<id>   sphynx show <id>``."""
-    where = relative(str(folder)) if folder is not None else f".sphynx/batches/{batch_id}"
-    return f"  {where}   sphynx show {batch_id}"
+def kept_lines(batch_id: str, folder: Path, style: Style) -> list[str]:
+    """``.sphynx/batches/<id>   sphynx show <id>``; by its path where the id alone would not be found."""
+    root = folder.parents[2]
+    found = root in (Path.cwd(), *Path.cwd().parents)
+    return fold([relative(str(folder)), f"sphynx show {batch_id if found else folder}"], "   ", style.width)
 
 
 def nothing_scored(records: Sequence[TrialRecord]) -> str:

@@ -66,7 +66,7 @@ class Screen:
         """A batch begins: its head line."""
         board = self.boards[batch.id] = Board.of(batch, self._earlier.get(batch.id, ()))
         if self._mode != "silent":
-            self._lines(["", grid.head_line(board, self._err.style, jobs=self._jobs)])
+            self._lines(["", *grid.head_lines(board, self._err.style, jobs=self._jobs)])
 
     def trial_started(self, key: TrialKey) -> None:
         """A trial begins."""
@@ -150,9 +150,9 @@ class Screen:
     # What the command asks.
 
     def tick(self) -> None:
-        """Redraw when something changed, else once a second for the clocks. Called ten times a second."""
+        """Redraw when something changed, else as often as the spinner turns. Called ten times a second."""
         now = time.monotonic()
-        if self._live is not None and (self._dirty or now - self._drawn_at >= 1):
+        if self._live is not None and (self._dirty or now - self._drawn_at >= 1 / grid.TURNS_A_SECOND):
             self._dirty = False
             self._drawn_at = now
             self._live.draw()
@@ -185,7 +185,7 @@ class Screen:
         if not boards:
             return []
         now = time.monotonic()
-        status = grid.status_line(boards, self._jobs, now, self._started)
+        status = grid.status_line(boards, self._jobs, now, self._started, style)
         return [*grid.live_lines(boards, style, now, height=lines - 1), status]
 
     def _tell(self, key: TrialKey, say: Callable[[Transcript, Speaker], list[str]]) -> None:

@@ -128,7 +128,7 @@ def test_a_settled_trial_is_never_heard_again() -> None:
 def test_text_wraps_between_words_and_keeps_the_authors_lines() -> None:
     narrow = replace(STYLE, width=30)
     lines = told(Message("user", "one two three four five six seven\n\n  - kept indent\n"), style=narrow)
-    assert lines[4:] == ["    one two three four five", "    six seven", "", "      - kept indent"]
+    assert lines[5:] == ["    one two three four five", "    six seven", "", "      - kept indent"]
 
 
 def test_a_word_no_line_can_hold_is_cut_not_lost() -> None:

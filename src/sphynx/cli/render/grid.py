@@ -8,9 +8,11 @@ from typing import NamedTuple
 from sphynx.cli.render import figures, statistics
 from sphynx.cli.render.board import Board, Cell, Row
 from sphynx.cli.render.style import Style
-from sphynx.cli.render.text import cut, pad, width
+from sphynx.cli.render.text import cut, fold, pad, width
 
 _GAP = "   "
+_SPINNING, _SPINNING_ASCII = "◐◓◑◒", "|/-\\"
+TURNS_A_SECOND = 4
 
 
 class _Column(NamedTuple):
@@ -18,7 +20,7 @@ class _Column(NamedTuple):
     right: bool = False
 
 
-def head_line(board: Board, style: Style, *, jobs: int | None = None) -> str:
+def head_lines(board: Board, style: Style, *, jobs: int | None = None) -> list[str]:
     """``hello (hello_eval.py)  1 case × 2 variants × 3 trials = 6 trials, 2 at a time``."""
     cases = len({row.case_id for row in board.rows})
     variants = len({row.label for row in board.rows})
@@ -29,7 +31,8 @@ def head_line(board: Board, style: Style, *, jobs: int | None = None) -> str:
         shape += f" × {figures.plural(max(counts), 'trial')}"
     pace = f", {jobs} at a time" if jobs and jobs > 1 and total > 1 else ""
     name = style.paint(board.batch.suite_name, "bold")
-    return f"{name} ({board.batch.file})  {shape} = {figures.plural(total, 'trial')}{pace}"
+    parts = [f"{name} ({board.batch.file})", f"{shape} = {figures.plural(total, 'trial')}{pace}"]
+    return fold(parts, "  ", style.width, "")
 
 
 def final_lines(board: Board, style: Style) -> list[str]:
@@ -57,13 +60,13 @@ def live_lines(boards: Sequence[Board], style: Style, now: float, *, height: int
         rows = board.rows
         facts = [statistics.row_facts(row.records) for row in rows]
         columns = [
-            _Column([_label(row, style) for row in rows]),
-            _Column([_cells(row.cells, style) for row in rows]),
+            _Column([_label(row, style, now) for row in rows]),
+            _Column([_cells(row.cells, style, now) for row in rows]),
             _Column([style.paint(fact.rate, fact.colour) for fact in facts], right=True),
             _Column([_clock(row, now) for row in rows], right=True),
             _Column([fact.cost for fact in facts], right=True),
         ]
-        grouped = _by_case(rows, _layout(columns, style, fold=False), [[] for _ in rows], style)
+        grouped = _by_case(rows, _layout(columns, style, second_line=False), [[] for _ in rows], style)
         lines += ["", *grouped]
     if len(lines) <= height:
         return lines
@@ -76,25 +79,27 @@ def _squeeze(boards: Sequence[Board], style: Style, now: float, height: int) -> 
     rows = [row for board in boards for row in board.rows]
     running = [row for row in rows if any(cell.status == "running" for cell in row.cells)]
     for row in running[: max(0, height - 2)]:
-        name = f"{row.case_id}  {_cells(row.cells, style)}  {_clock(row, now)}"
-        lines.append(f"  {style.mark('running')} " + pad(cut(row.label, 30), 30) + f"  {name}")
+        name = f"{row.case_id}  {_cells(row.cells, style, now)}  {_clock(row, now)}"
+        lines.append(
+            cut(f"  {_mark('running', style, now)} {pad(cut(row.label, 30), 30)}  {name}", style.width)
+        )
     rest = len(rows) - (len(lines) - 1)
     return [*lines, style.paint(f"  … {figures.plural(rest, 'more row')}", "dim")]
 
 
-def status_line(boards: Sequence[Board], jobs: int, now: float, started: float) -> str:
+def status_line(boards: Sequence[Board], jobs: int, now: float, started: float, style: Style) -> str:
     """``4 of 6 trials done, 2 running, about 40s left``."""
     cells = [cell for board in boards for cell in board.cells]
     ended = [cell.record for cell in cells if cell.record is not None]
     running = [cell for cell in cells if cell.status == "running"]
-    parts = [f"  {len(ended)} of {figures.plural(len(cells), 'trial')} done"]
+    parts = [f"{len(ended)} of {figures.plural(len(cells), 'trial')} done"]
     if running:
         parts.append(f"{len(running)} running")
     took = [record.duration_ms for record in ended if record.status in ("passed", "failed")]
     if took and len(ended) < len(cells):
         left = _left(sum(took) / len(took), running, len(cells) - len(ended), jobs, now)
         parts.append(f"about {figures.elapsed(left)} left")
-    return ", ".join(parts) + f"    {figures.elapsed((now - started) * 1000)}"
+    return cut(f"  {', '.join(parts)}    {figures.elapsed((now - started) * 1000)}", style.width)
 
 
 def _left(mean_ms: float, running: Sequence[Cell], open_trials: int, jobs: int, now: float) -> float:
@@ -119,7 +124,7 @@ def _by_case(
     return out
 
 
-def _layout(columns: Sequence[_Column], style: Style, *, fold: bool = True) -> list[list[str]]:
+def _layout(columns: Sequence[_Column], style: Style, *, second_line: bool = True) -> list[list[str]]:
     """Rows of aligned cells; columns that find no room go onto a second line (or, not folded, away)."""
     shown = [column for column in columns if any(column.texts)]
     widths = [max(width(text) for text in column.texts) for column in shown]
@@ -137,8 +142,8 @@ def _layout(columns: Sequence[_Column], style: Style, *, fold: bool = True) -> l
         cells = [_aligned(shown[n], widths[n], index) for n in range(fit)]
         own = ["    " + _GAP.join(cells).rstrip()]
         rest = [column.texts[index] for column in shown[fit:] if column.texts[index]]
-        if rest and fold and over > room:
-            own.append("      " + _GAP.join(rest))
+        if rest and second_line and over > room:
+            own += fold(rest, _GAP, style.width, " " * 6)
         lines.append(own)
     return lines
 
@@ -148,12 +153,20 @@ def _aligned(column: _Column, cells: int, index: int) -> str:
     return " " * (cells - width(text)) + text if column.right else pad(text, cells)
 
 
-def _label(row: Row, style: Style) -> str:
-    return f"{style.mark(row.status)} {cut(row.label, max(16, style.width // 2))}"
+def _label(row: Row, style: Style, now: float | None = None) -> str:
+    return f"{_mark(row.status, style, now)} {cut(row.label, max(16, style.width // 2))}"
 
 
-def _cells(cells: Sequence[Cell], style: Style) -> str:
-    return "".join(style.mark(cell.status) for cell in cells)
+def _cells(cells: Sequence[Cell], style: Style, now: float | None = None) -> str:
+    return "".join(_mark(cell.status, style, now) for cell in cells)
+
+
+def _mark(status: str, style: Style, now: float | None) -> str:
+    """A status's mark; the running one turns four times a second while there is a ``now``."""
+    if status != "running" or now is None:
+        return style.mark(status)
+    frames = _SPINNING if style.symbols else _SPINNING_ASCII
+    return style.paint(frames[int(now * TURNS_A_SECOND) % len(frames)], "cyan")
 
 
 def _clock(row: Row, now: float) -> str:

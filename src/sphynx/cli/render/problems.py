@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sphynx.cli.render import figures
 from sphynx.cli.render.style import Style
-from sphynx.cli.render.text import clean, one_line
+from sphynx.cli.render.text import clean, one_line, width, wrap
 from sphynx.errors import DefinitionError, Problem, SphynxError
 
 
@@ -48,13 +48,17 @@ def _place(problem: Problem) -> str:
 
 
 def _lead(message: str, style: Style) -> list[str]:
-    return _told(style.paint("error:", "bold", "red"), message)
+    return _told(style.paint("error:", "bold", "red"), message, style)
 
 
 def _hint(hint: str | None, style: Style) -> list[str]:
-    return _told("  " + style.paint("hint:", "bold", "cyan"), hint) if hint else []
+    return _told("  " + style.paint("hint:", "bold", "cyan"), hint, style) if hint else []
 
 
-def _told(lead: str, text: str) -> list[str]:
-    first, *rest = clean(text).split("\n")
+def _told(lead: str, text: str, style: Style) -> list[str]:
+    """One line wherever lines are read by programs; in a terminal wrapped between words."""
+    if style.interactive:
+        first, *rest = wrap(text, style.width - width(lead) - 1) or [""]
+    else:
+        first, *rest = clean(text).split("\n")
     return [f"{lead} {first}", *("  " + line for line in rest if line.strip())]

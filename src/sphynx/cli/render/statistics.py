@@ -62,7 +62,8 @@ def _interval(found: Distribution) -> str:
 def _chances(found: Distribution) -> str:
     if found.scored < 2:
         return ""
-    sizes = [found.scored] if found.scored <= _SMALL else [_SMALL, found.scored]
+    certain = found.passed in (0, found.scored)
+    sizes = [found.scored] if certain or found.scored <= _SMALL else [_SMALL, found.scored]
     parts: list[str] = []
     for name, chance in (("pass@", pass_at_k), ("pass^", pass_hat_k)):
         for size in sizes:

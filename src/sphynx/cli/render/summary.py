@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from sphynx.cli.render import figures
 from sphynx.cli.render.style import Style, words
-from sphynx.cli.render.text import cut, one_line, pad, width, wrap
+from sphynx.cli.render.text import fold, one_line, pad, width, wrap
 from sphynx.schema.records import TrialRecord
 
 _STATUS = 11
@@ -24,20 +24,20 @@ def trial_name(record: TrialRecord, *, numbered: bool) -> str:
 
 
 def trial_lines(records: Sequence[TrialRecord], style: Style, *, numbered: bool) -> list[str]:
-    """One line a trial, its reason indented below."""
+    """One line a trial, its reason indented below; a name too long for the line goes on in the next."""
     names = [trial_name(record, numbered=numbered) for record in records]
     times = [
         "" if record.status == "cancelled" else figures.duration(record.duration_ms) for record in records
     ]
     clock = max((width(text) for text in times), default=0)
-    room = min(
-        max((width(name) for name in names), default=0), max(20, style.width - _STATUS - 4 - clock - 3)
-    )
+    longest = max((width(name) for name in names), default=0)
+    room = min(longest, max(20, style.width - len(_INDENT) - 3 - clock))
     lines: list[str] = []
     for record, name, took in zip(records, names, times, strict=True):
+        first, *more = wrap(name, room) or [""]
         status = pad(words(record.status), _STATUS)
-        shown = pad(cut(name, room), room)
-        lines.append(f"  {style.mark(record.status)} {status}{shown}   {took:>{clock}}".rstrip())
+        lines.append(f"  {style.mark(record.status)} {status}{pad(first, room)}   {took:>{clock}}".rstrip())
+        lines += [_INDENT + "  " + line for line in more]
         for reason in reasons(record):
             lines += [_INDENT + line for line in wrap(reason, style.width - len(_INDENT))]
     return lines
@@ -80,16 +80,18 @@ def counts(statuses: Iterable[str]) -> str:
     return ", ".join(f"{tally[status]} {words(status)}" for status in ORDER if tally[status])
 
 
-def totals_line(records: Sequence[TrialRecord], style: Style, elapsed_ms: float) -> str:
+def totals_lines(
+    records: Sequence[TrialRecord], style: Style, elapsed_ms: float, *, lead: str = "", indent: str = "  "
+) -> list[str]:
     """``6 trials: 4 passed, 1 failed, 1 void    1.9s    12k tokens (11k in, 1k out), $0.04 est.``"""
-    parts = [f"{figures.plural(len(records), 'trial')}: {counts(record.status for record in records)}"]
-    parts.append(figures.duration(elapsed_ms))
+    told = f"{lead}{figures.plural(len(records), 'trial')}: {counts(record.status for record in records)}"
+    parts = [style.paint(told, "bold"), figures.duration(elapsed_ms)]
     spent = ", ".join(part for part in (_tokens(records), _estimate(records)) if part)
-    return "  " + "    ".join([style.paint(parts[0], "bold"), parts[1], *([spent] if spent else [])])
+    return fold([*parts, spent] if spent else parts, "    ", style.width, indent)
 
 
-def cost_line(records: Sequence[TrialRecord]) -> str:
-    """``model $0.03, judges $0.01, price of 1 trial not known``; empty when nothing cost anything."""
+def cost_lines(records: Sequence[TrialRecord], style: Style) -> list[str]:
+    """``model $0.03, judges $0.01, price of 1 trial not known``; none when nothing cost anything."""
     parts = [
         f"{_COMPONENTS[component]} {figures.money(usd)}"
         for component in _COMPONENTS
@@ -98,7 +100,7 @@ def cost_line(records: Sequence[TrialRecord]) -> str:
     unknown = sum(1 for record in records if record.costs_incomplete)
     if unknown:
         parts.append(f"price of {figures.plural(unknown, 'trial')} not known")
-    return "  " + ", ".join(parts) if parts else ""
+    return fold([*(part + "," for part in parts[:-1]), *parts[-1:]], " ", style.width)
 
 
 def warning_lines(records: Sequence[TrialRecord]) -> list[str]:

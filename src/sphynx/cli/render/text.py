@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from rich.cells import cell_len, set_cell_size
 
@@ -52,6 +53,17 @@ def cut_left(text: str, cells: int) -> str:
     while text and cell_len(text) > max(0, cells - 1):
         text = text[1:]
     return "…" + text
+
+
+def fold(parts: Sequence[str], gap: str, cells: int, indent: str = "  ") -> list[str]:
+    """``parts`` on as few lines as hold them, ``gap`` between those of one line, later lines deeper."""
+    lines: list[str] = []
+    for part in parts:
+        if lines and width(lines[-1]) + width(gap) + width(part) <= cells:
+            lines[-1] += gap + part
+        else:
+            lines.append(indent + part if not lines else indent + "  " + part)
+    return lines
 
 
 def wrap(text: str, cells: int) -> list[str]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sphynx.cli.render import actions, figures
 from sphynx.cli.render.style import Style
-from sphynx.cli.render.text import clean, cut, one_line, pad, width, wrap
+from sphynx.cli.render.text import clean, cut, fold, one_line, pad, width, wrap
 from sphynx.journal.events import Command, Event, FileChange, Finished, Message, Started, ToolCall
 
 _SLOW_MS = 1000
@@ -102,12 +102,10 @@ class Transcript:
         if self._current == speaker.key or self.headless:
             return []
         self._current = speaker.key
-        variant = self.style.paint(speaker.variant, "dim")
-        ordinal = "" if speaker.ordinal is None else self.style.paint(f"  #{speaker.ordinal}", "dim")
-        return [
-            "",
-            f"  {self.style.paint(speaker.case, 'bold')}  {variant}{ordinal}",
-        ]
+        parts = [self.style.paint(speaker.case, "bold"), self.style.paint(speaker.variant, "dim")]
+        if speaker.ordinal is not None:
+            parts[-1] += self.style.paint(f"  #{speaker.ordinal}", "dim")
+        return ["", *fold(parts, "  ", self.style.width)]
 
     def _message(self, turn: _Turn, event: Message) -> list[str]:
         if event.role == "user":

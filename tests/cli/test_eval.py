@@ -1,0 +1,279 @@
+"""``sphynx eval --local`` from outside: what it prints, what it writes, what it ends with."""
+
+from __future__ import annotations
+
+import json
+import re
+from xml.etree import ElementTree
+
+from command_line import CommandLine
+
+
+def test_a_run_that_passes_ends_with_0_and_leaves_its_batch(project: CommandLine) -> None:
+    project.one(suite="trials=2,")
+    done = project.sphynx("eval", "--local")
+    assert done.code == 0, done.err
+    assert done.errors == []
+    grid = [line for line in done.out.splitlines() if line.startswith("    ✓ command/scripted@agent")]
+    assert re.match(r"    ✓ command/scripted@agent   ✓✓   100%   2 of 2 scored   95% CI 34-100", grid[0])
+    assert re.search(
+        r"^  ✓ passed     writes-hello on command/scripted@agent #2   +\d+\.\ds$", done.out, re.M
+    )
+    assert re.search(r"^  2 trials: 2 passed    \d+\.\ds", done.out, re.M)
+    assert f"  .sphynx/batches/{project.batch_id}   sphynx show {project.batch_id}\n" in done.out
+    assert project.record()["status"] == "finished"
+
+
+def test_a_failing_check_ends_with_2_and_says_what_it_found(project: CommandLine) -> None:
+    project.suite(
+        """
+        def says_hello(ctx):
+            return Verdict(False, 'hello.txt says "helo", expected "hello"')
+        smoke = suite(id="smoke", prompt="x", variants=[variant(**AGENT)],
+                      cases=[case(id="writes-hello", validate=says_hello)])
+        """
+    )
+    done = project.sphynx("eval", "--local")
+    assert done.code == 2
+    told = r"  ✗ failed     writes-hello on command/scripted@agent   \d+\.\ds\n {15}hello.txt says "
+    assert re.search(told + '"helo", expected "hello"\n', done.out)
+    assert done.errors == ["error: gate failed: 1 trial failed (--fail-on failures)"]
+    assert "  ✗ failed · 0 of 1 checks passed" in done.err
+
+
+def test_an_agent_that_sleeps_past_its_limit_timed_out_and_fails_the_gate(project: CommandLine) -> None:
+    project.agent("exec sleep 60")
+    project.one(more="timeout_ms=1000")
+    done = project.sphynx("eval", "--local")
+    assert done.code == 2
+    assert re.search(r"  ○ timed out  writes-hello on .* 1\.\ds\n {15}limit: .*1s", done.out)
+    assert done.errors == ["error: gate failed: 1 trial timed out, nothing was scored (--fail-on failures)"]
+
+
+def test_a_prepare_that_exits_3_is_void_with_the_reason(project: CommandLine) -> None:
+    project.suite(
+        """
+        async def seed(ctx):
+            await ctx.exec("bash", ["-c", "echo seed: no such table >&2; exit 3"])
+        smoke = suite(id="smoke", prompt="x", variants=[variant(**AGENT)],
+                      cases=[case(id="writes-hello", prepare=seed, validate=command("true"))])
+        """
+    )
+    done = project.sphynx("eval", "--local")
+    assert done.code == 2
+    assert re.search(r"  ○ void       writes-hello on .*\n {15}setup: .*3", done.out)
+    assert "1 trial void, nothing was scored" in done.errors[-1]
+    never = project.sphynx("eval", "--local", "--fail-on", "never")
+    assert never.code == 0
+    assert never.err.splitlines()[-1] == "nothing was scored: 1 void"
+
+
+def test_nothing_found_is_an_error_never_a_pass(project: CommandLine) -> None:
+    done = project.sphynx("eval", "--local")
+    assert (done.code, done.out) == (1, "")
+    assert done.errors[0].startswith("error: ")
+    assert "_eval.py" in done.err
+
+
+def test_nothing_matched_is_an_error_that_names_what_there_is(project: CommandLine) -> None:
+    project.one()
+    case = project.sphynx("eval", "--local", "--case", "other")
+    assert (case.code, case.out) == (1, "")
+    assert "writes-hello" in case.err
+    variant = project.sphynx("eval", "--local", "--variant", "codex")
+    assert (variant.code, variant.out) == (1, "")
+    assert "command/scripted@agent" in variant.err
+
+
+def test_a_missing_file_is_named_with_its_nearest_neighbour(project: CommandLine) -> None:
+    project.one()
+    done = project.sphynx("eval", "--local", "dem_eval.py")
+    assert done.code == 1
+    assert done.errors == ["error: no such file: dem_eval.py", "  hint: did you mean demo_eval.py?"]
+
+
+def test_every_problem_of_every_file_is_told_and_nothing_starts(project: CommandLine) -> None:
+    project.suite(
+        """
+        smoke = suite(id="smoke", prompt="x", variants=[variant(**AGENT)], cases=[
+            case(id="writes-hello", timout_ms=3, validate=command("true")),
+            case(id="Reads It", validate=command("true")),
+        ])
+        """
+    )
+    done = project.sphynx("eval", "--local")
+    assert (done.code, done.out) == (1, "")
+    assert 'error: demo_eval.py: suite "smoke", case "writes-hello": ' in done.err
+    assert "timeout_ms" in done.err
+    assert '"Reads It"' in done.err
+    assert done.err.splitlines()[-1] == "error: 2 problems in 1 file, nothing was started"
+    assert project.batches == []
+
+
+def test_a_file_that_raises_shows_the_users_own_line_and_no_traceback(project: CommandLine) -> None:
+    (project.root / "bad_eval.py").write_text("import sphynx\n\n1 / 0\n")
+    done = project.sphynx("eval", "--local")
+    assert done.code == 1
+    assert "bad_eval.py" in done.err
+    assert "ZeroDivisionError" in done.err
+    assert "Traceback" not in done.err
+    assert "Traceback" in project.sphynx("eval", "--local", "--debug").err
+
+
+def test_without_local_it_says_plainly_that_it_needs_it(project: CommandLine) -> None:
+    done = project.sphynx("eval")
+    assert (done.code, done.errors[0]) == (1, "error: this needs --local")
+
+
+def test_options_that_do_not_go_together_are_refused_before_anything_runs(project: CommandLine) -> None:
+    project.one()
+    for args in (
+        ["--no-wait"], ["--timeout", "0"], ["--retry-void"], ["--trials", "11"], ["--jobs", "0"],
+        ["--resume", "x", "--case", "y"], ["--dry-run", "--self-test"], ["--output", "no/such/folder/a.json"],
+        ["--fail-on", "sometimes"], ["--no-such-option"],
+    ):  # fmt: skip
+        done = project.sphynx("eval", "--local", *args)
+        assert (done.code, done.out) == (1, ""), args
+        assert done.errors[0].startswith("error: "), args
+    assert project.batches == []
+
+
+def test_json_leaves_nothing_but_json_on_stdout(project: CommandLine) -> None:
+    project.one(check="exit 4", suite="trials=2,")
+    done = project.sphynx("eval", "--local", "--json")
+    assert done.code == 2
+    batch = json.loads(done.out)
+    assert batch["id"] == project.batch_id
+    assert [trial["status"] for trial in batch["runs"][0]["trials"]] == ["failed", "failed"]
+    assert done.err == "error: gate failed: 2 trials failed (--fail-on failures)\n"
+
+
+def test_the_reports_hold_every_suite_with_what_the_gate_said(project: CommandLine) -> None:
+    project.suite(
+        """
+        good = suite(id="good", prompt="x", variants=[variant(**AGENT)],
+                     cases=[case(id="a", validate=command("true"))])
+        bad = suite(id="bad", prompt="x", variants=[variant(**AGENT)],
+                    cases=[case(id="b", validate=command("exit 1"))])
+        """
+    )
+    done = project.sphynx("eval", "--local", "--output", "report.json", "--junit", "junit.xml")
+    assert done.code == 2
+    good, bad = json.loads((project.root / "report.json").read_text())
+    assert set(good) == {"batchId", "file", "suite", "batch", "error", "problems"}
+    assert (good["suite"], good["file"], good["problems"], good["error"]) == (
+        "good",
+        "demo_eval.py",
+        [],
+        None,
+    )
+    assert bad["problems"] == ["b on command/scripted@agent, trial 1: failed"]
+    assert bad["batch"]["runs"][0]["trials"][0]["trajectory"]
+    assert {entry["batchId"] for entry in (good, bad)} == {path.parent.name for path in project.batches}
+    root = ElementTree.fromstring((project.root / "junit.xml").read_bytes())
+    assert [(s.get("name"), s.get("tests"), s.get("failures")) for s in root] == [
+        ("good", "1", "0"),
+        ("bad", "1", "1"),
+    ]
+    assert "2 suites, 2 trials: 1 passed, 1 failed" in done.out
+
+
+def test_a_report_is_there_even_when_the_run_is_refused_halfway(project: CommandLine) -> None:
+    project.one(more="timeout_ms=60000")
+    project.agent("exec sleep 30")
+    done = project.sphynx("eval", "--local", "--timeout", "1", "--output", "report.json")
+    assert done.code == 1
+    assert done.errors == ["error: the run took longer than --timeout (1s)"]
+    (entry,) = json.loads((project.root / "report.json").read_text())
+    assert entry["error"] == "the run took longer than --timeout"
+
+
+def test_dry_run_says_what_would_run_and_what_is_missing(project: CommandLine) -> None:
+    project.agent("true", variables=["API_TOKEN"])
+    project.one(suite="trials=3,")
+    missing = project.sphynx("eval", "--local", "--dry-run")
+    assert missing.code == 1
+    assert missing.out.splitlines()[0] == "smoke (demo_eval.py)  1 case × 1 variant × 3 trials = 3 trials"
+    assert re.search(r"^  needs   API_TOKEN   missing .*hint: export API_TOKEN=\.\.\.$", missing.out, re.M)
+    assert missing.errors == ["error: 1 key is missing, nothing was started"]
+    refused = project.sphynx("eval", "--local")
+    assert (refused.code, refused.out) == (1, "")
+    assert "API_TOKEN is not set" in refused.err
+    there = project.sphynx("eval", "--local", "--dry-run", API_TOKEN="x" * 20)
+    assert (there.code, there.err) == (0, "")
+    assert "API_TOKEN   found" in there.out
+    assert "x" * 20 not in there.out
+    assert project.batches == []
+
+
+def test_dry_run_tells_what_the_last_batch_took(project: CommandLine) -> None:
+    project.one()
+    project.sphynx("eval", "--local")
+    done = project.sphynx("eval", "--local", "--dry-run")
+    assert re.search(r"^  history last batch took \d+\.\ds for 1 trial$", done.out, re.M)
+
+
+def test_self_test_names_the_cases_that_cannot_tell_good_from_bad(project: CommandLine) -> None:
+    project.suite(
+        """
+        smoke = suite(id="smoke", prompt="x", variants=[variant(**AGENT)], cases=[
+            case(id="good", validate=command("test -f hello.txt"), solution="touch hello.txt"),
+            case(id="always", validate=command("true"), solution="true"),
+            case(id="wrong-answer", validate=command("test -f hello.txt"), solution="touch other.txt"),
+            case(id="no-solution", validate=command("test -f hello.txt")),
+        ])
+        """
+    )
+    done = project.sphynx("eval", "--local", "--self-test")
+    assert done.code == 2
+    assert done.out.splitlines() == [
+        "  case           untouched workspace   reference solution",
+        "  good           ✗ fails  (good)       ✓ passes (good)",
+        "  always         ✓ passes (bad)        ✓ passes (good)",
+        "  wrong-answer   ✗ fails  (good)       ✗ fails  (bad)",
+        "  no-solution    ✗ fails  (good)       · no solution",
+    ]
+    assert done.errors == [
+        "error: always passes before the agent does anything",
+        "error: wrong-answer fails with its own reference solution",
+    ]
+    assert project.sphynx("eval", "--local", "--self-test", "--case", "good").code == 0
+
+
+def test_trials_of_one_log_never_mix_without_a_terminal(project: CommandLine) -> None:
+    said = '{"_tag":"Message","role":"assistant","text":"part %s","usage":null}'
+    project.agent(f"for n in 1 2 3; do printf '{said}\\n' $n; sleep 0.1; done")
+    project.one(suite="trials=4,")
+    done = project.sphynx("eval", "--local", "--jobs", "4")
+    assert done.code == 2
+    assert done.err.count("    part 1\n    part 2\n    part 3\n") == 4
+
+
+def test_what_prepare_prints_is_shown_in_whole_lines(project: CommandLine) -> None:
+    project.suite(
+        """
+        def seed(ctx):
+            import sys, time
+            for part in ("see", "ding\\nthree ", "rows\\n"):
+                sys.stdout.write(part); sys.stdout.flush(); time.sleep(0.05)
+        smoke = suite(id="smoke", prompt="x", variants=[variant(**AGENT)],
+                      cases=[case(id="a", prepare=seed, validate=command("true"))])
+        """
+    )
+    done = project.sphynx("eval", "--local")
+    assert "  prepare │ seeding\n  prepare │ three rows\n" in done.err
+
+
+def test_resume_runs_only_what_is_missing_and_gates_again(project: CommandLine) -> None:
+    project.one(suite="trials=2,")
+    project.sphynx("eval", "--local")
+    (lost,) = (project.root / ".sphynx/batches").glob("*/trials/*-2/trial.json")
+    lost.unlink()
+    done = project.sphynx("eval", "--local", "--resume", project.batch_id)
+    assert done.code == 0, done.err
+    assert "2 trials: 2 passed" in done.out
+    again = project.sphynx("eval", "--local", "--resume", project.batch_id)
+    assert again.code == 0, again.err
+    assert "2 trials: 2 passed" in again.out
+    unknown = project.sphynx("eval", "--local", "--resume", "20000101-000000-none")
+    assert unknown.code == 1

@@ -1,0 +1,141 @@
+"""``show``, ``clean`` and ``doctor``."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+
+from command_line import CommandLine
+
+
+def failed_run(project: CommandLine) -> str:
+    project.agent("printf helo > hello.txt; cat hello.txt; echo done")
+    project.suite(
+        """
+        def exact_text(ctx):
+            text = 'hello.txt says "helo", expected "hello"'
+            return Verdict(False, text, score=0.8, metrics={"letters": 4})
+        def is_there(ctx):
+            return True
+        smoke = suite(id="smoke", prompt="Write hello", variants=[variant(**AGENT)], trials=2,
+                      cases=[case(id="writes-hello", validate=[exact_text, is_there])])
+        """
+    )
+    assert project.sphynx("eval", "--local").code == 2
+    return project.batch_id
+
+
+def test_show_prints_a_trial_again_with_transcript_verdict_and_diff(project: CommandLine) -> None:
+    batch = failed_run(project)
+    done = project.sphynx("show", batch, "--case", "writes-hello", "--trial", "2")
+    assert done.code == 0, done.err
+    lines = done.out.splitlines()
+    head = r"writes-hello on command/scripted@agent, trial 2: failed in \d\.\ds, "
+    assert re.fullmatch(head + "isolation none, harness command.*", lines[0])
+    text = done.out
+    assert "  ❯ User\n    Write hello\n  ◆ Agent\n" in text
+    assert "  ✗ failed · 1 of 2 checks passed\n    ✗ exact_text · " in text
+    assert '      hello.txt says "helo", expected "hello"\n' in text
+    assert "    ✓ is_there · " in text
+    assert re.search(r"  changed   hello\.txt  \+1 -0\n {12}@@ -0,0 \+1(,1)? @@\n {12}\+helo\n", text)
+    assert "  measured  exact_text: score 0.8, letters 4\n" in text
+
+
+def test_show_prints_the_grid_of_a_batch_and_of_the_newest_one(project: CommandLine) -> None:
+    batch = failed_run(project)
+    named, newest, begun = (project.sphynx("show", *args) for args in ([batch], [], [batch[:15]]))
+    assert named.out == newest.out == begun.out
+    assert "    ✗ command/scripted@agent   ✗✗   0%   2 of 2 scored   95% CI 0-66" in named.out
+    assert "exact_text  0.8 ± 0" in named.out
+    assert "exact_text.letters  4 ± 0" in named.out
+
+
+def test_show_as_json_is_the_wire_batch(project: CommandLine) -> None:
+    batch = failed_run(project)
+    shown = json.loads(project.sphynx("show", batch, "--json").out)
+    assert (shown["id"], len(shown["runs"][0]["trials"])) == (batch, 2)
+    one = json.loads(project.sphynx("show", batch, "--trial", "1", "--json").out)
+    assert [trial["ordinal"] for trial in one["runs"][0]["trials"]] == [1]
+
+
+def test_show_names_what_there_is_when_nothing_matches(project: CommandLine) -> None:
+    batch = failed_run(project)
+    case = project.sphynx("show", batch, "--case", "writes-helo")
+    assert (case.code, case.errors[1]) == (1, '  hint: did you mean "writes-hello"?')
+    assert project.sphynx("show", batch, "--trial", "9").code == 1
+    assert project.sphynx("show", "nothing-like-it").code == 1
+
+
+def test_show_survives_a_reader_that_goes_away(project: CommandLine) -> None:
+    import subprocess
+
+    from command_line import SPHYNX
+
+    batch = failed_run(project)
+    done = subprocess.run(
+        ["bash", "-c", f"{SPHYNX} show {batch} | true; echo ${{PIPESTATUS[0]}}"],
+        cwd=project.root, env=project.environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.stdout, done.stderr) == ("0\n", "")
+
+
+def test_clean_lists_and_removes_nothing_unless_asked(project: CommandLine) -> None:
+    batch = failed_run(project)
+    done = project.sphynx("clean")
+    assert done.code == 0
+    assert re.search(r"^recorded batches   \d.* in \.sphynx/batches$", done.out, re.M)
+    assert batch in done.out
+    assert "nothing was removed" in done.err
+    without_yes = project.sphynx("clean", "--batches")
+    assert "nothing was removed   add --yes to remove it" in without_yes.err
+    assert project.sphynx("clean", "--yes").code == 1
+    assert project.batch_id == batch
+
+
+def test_clean_removes_what_it_was_asked_to_and_only_that(project: CommandLine) -> None:
+    failed_run(project)
+    cache = project.local / "cache" / "seeds"
+    cache.mkdir(parents=True)
+    recent = project.sphynx("clean", "--batches", "--older-than", "3", "--yes")
+    assert (recent.code, recent.out) == (0, "nothing to remove\n")
+    assert len(project.batches) == 1
+    done = project.sphynx("clean", "--batches", "--yes")
+    assert (done.code, project.batches) == (0, [])
+    assert done.err.startswith("removed 1 folder, ")
+    assert cache.is_dir()
+    old = time.time() - 10 * 86_400
+    os.utime(cache, (old, old))
+    assert project.sphynx("clean", "--caches", "--older-than", "3", "--yes").code == 0
+    assert not cache.exists()
+    assert (project.local / "packages").is_dir()
+
+
+def test_clean_leaves_a_batch_that_may_be_running(project: CommandLine) -> None:
+    failed_run(project)
+    path = project.batches[0]
+    path.write_text(path.read_text().replace('"status":"finished"', '"status":"running"'))
+    done = project.sphynx("clean", "--batches", "--yes")
+    assert "may be running, stays" in done.out
+    assert len(project.batches) == 1
+
+
+def test_doctor_says_what_the_machine_can_do(project: CommandLine) -> None:
+    done = project.sphynx("doctor", OPENAI_API_KEY="sk-" + "a1" * 20)
+    assert done.code == 0
+    assert re.search(r"^  ✓ python +3\.\d+\.\d+$", done.out, re.M)
+    assert re.search(r"^  ✓ keys +OPENAI_API_KEY$", done.out, re.M)
+    assert "a1a1" not in done.out
+    assert str(project.local) in done.out
+    found = json.loads(project.sphynx("doctor", "--json").out)
+    assert [item["name"] for item in found] == [
+        "python", "bash", "git", "node", "bubblewrap", "docker", "keys", "disk",
+    ]  # fmt: skip
+    assert {item["state"] for item in found} <= {"ok", "off", "missing"}
+
+
+def test_doctor_says_that_bash_is_missing_and_fails(project: CommandLine) -> None:
+    done = project.sphynx("doctor", PATH=str(project.root))
+    assert done.code == 1
+    assert re.search(r"^  ✗ bash +not found", done.out, re.M)
