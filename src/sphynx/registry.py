@@ -23,6 +23,8 @@ HARNESSES: dict[str, str] = {
     "qwen": "sphynx.harnesses.qwen:QwenHarness",
     "opencode": "sphynx.harnesses.opencode:OpenCodeHarness",
     "pi": "sphynx.harnesses.pi:PiHarness",
+    "cursor": "sphynx.harnesses.cursor:CursorHarness",
+    "fx": "sphynx.harnesses.fx:FxHarness",
 }
 
 _registered: dict[str, Any] = {}

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from sphynx.contracts import ExecResult, HarnessSetup, Sandbox
 from sphynx.harnesses.cli_agent import CliAgent, Launch, read_object, write_object
-from sphynx.harnesses.installing import NpmRecipe
+from sphynx.harnesses.installing import NpmRecipe, Recipe
 from sphynx.harnesses.transcripts.claude import ClaudeReader
 from sphynx.harnesses.transcripts.reading import Reader
 from sphynx.journal.events import Event, Usage
@@ -22,7 +22,7 @@ class ClaudeHarness(CliAgent):
 
     name: ClassVar[str] = "claude"
     version = "2.1.332"
-    recipe: ClassVar[NpmRecipe] = NpmRecipe("claude", "@anthropic-ai/claude-code", "claude")
+    recipe: ClassVar[Recipe] = NpmRecipe("claude", "@anthropic-ai/claude-code", "claude")
     key_names: ClassVar[tuple[str, ...]] = ("ANTHROPIC_API_KEY",)
     setting_names: ClassVar[tuple[str, ...]] = (BASE_URL,)
 

@@ -17,12 +17,14 @@ import msgspec
 from sphynx.contracts import ExecResult, HarnessSetup, Sandbox, TurnResult
 from sphynx.errors import StageError
 from sphynx.harnesses import workspace_changes
-from sphynx.harnesses.installing import NpmRecipe, install
+from sphynx.harnesses.installing import Recipe, install
 from sphynx.harnesses.transcripts.reading import Exit, Outcome, Reader
 from sphynx.harnesses.workspace_changes import Snapshot
 from sphynx.journal.events import Event, FileChange, Started
 from sphynx.journal.lines import LineSplitter
 
+MAX_ARGUMENT = 100_000
+"""Bytes of the longest prompt that is ever an argument; systems refuse those of more than about 128 kB."""
 _STDERR_PARTS = 16
 
 Emit = Callable[[Event], None]
@@ -34,6 +36,8 @@ class Launch:
 
     arguments: Sequence[str]
     env: Mapping[str, str] = field(default_factory=dict[str, str])
+    prompt_argument: bool = False
+    """The prompt is the last argument, for a program that may not read standard input."""
 
 
 class CliAgent:
@@ -42,7 +46,7 @@ class CliAgent:
     name: ClassVar[str]
     version: str
     """The default version as a class attribute; the one in use on an object."""
-    recipe: ClassVar[NpmRecipe]
+    recipe: ClassVar[Recipe]
     key_names: ClassVar[tuple[str, ...]] = ()
     """Variables that hold the agent's key; the first that is set is used."""
     setting_names: ClassVar[tuple[str, ...]] = ()
@@ -133,7 +137,7 @@ class CliAgent:
         stream = _Stream(reader, self._emitter(box, before, emit), lambda: self.follow(box, reader))
         launch = self.launch(box, setup, session_id)
         ended = await box.exec(
-            ["/bin/sh", "-c", 'exec "$@" < "$0"', prompt_file, self.program, *launch.arguments],
+            self._argv(launch, prompt, prompt_file),
             cwd=box.workspace,
             env={**setup.env, **launch.env},
             timeout_ms=timeout_ms,
@@ -148,6 +152,13 @@ class CliAgent:
         await self._complete_changes(box, before, stream)
         self._session = reader.notes.session_id or session_id
         return self._result(reader, outcome, ended)
+
+    def _argv(self, launch: Launch, prompt: str, prompt_file: str) -> list[str]:
+        """The process: its prompt on standard input, or as an argument where that is the only sure way."""
+        argv = ["/bin/sh", "-c", 'exec "$@" < "$0"', prompt_file, self.program, *launch.arguments]
+        if launch.prompt_argument and len(prompt.encode()) <= MAX_ARGUMENT:
+            argv += ["--", prompt]
+        return argv
 
     def _emitter(self, box: Sandbox, before: Snapshot | None, emit: Emit) -> Emit:
         roots = [box.workspace, *([before.root] if before else [])]

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from sphynx.contracts import ExecResult, HarnessSetup, Sandbox
 from sphynx.harnesses.cli_agent import CliAgent, Launch, write_object
-from sphynx.harnesses.installing import NpmRecipe
+from sphynx.harnesses.installing import NpmRecipe, Recipe
 from sphynx.harnesses.transcripts.codex import CodexReader
 from sphynx.harnesses.transcripts.reading import Reader
 from sphynx.journal.events import Event, Usage
@@ -28,7 +28,7 @@ class CodexHarness(CliAgent):
 
     name: ClassVar[str] = "codex"
     version = "0.171.0"
-    recipe: ClassVar[NpmRecipe] = NpmRecipe("codex", "@openai/codex", "codex", node="16")
+    recipe: ClassVar[Recipe] = NpmRecipe("codex", "@openai/codex", "codex", node="16")
     key_names: ClassVar[tuple[str, ...]] = ("OPENAI_API_KEY",)
     setting_names: ClassVar[tuple[str, ...]] = (BASE_URL,)
     sign_in: ClassVar[str] = " (or your ChatGPT login, with --use-login)"

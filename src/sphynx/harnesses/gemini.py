@@ -9,7 +9,7 @@ import anyio
 
 from sphynx.contracts import HarnessSetup, Sandbox
 from sphynx.harnesses.cli_agent import CliAgent, Launch, now_ms, prepend, write_object
-from sphynx.harnesses.installing import NpmRecipe
+from sphynx.harnesses.installing import NpmRecipe, Recipe
 from sphynx.harnesses.transcripts.gemini import GeminiReader
 from sphynx.harnesses.transcripts.reading import Reader
 from sphynx.journal.events import Event
@@ -30,7 +30,7 @@ class GeminiHarness(CliAgent):
 
     name: ClassVar[str] = "gemini"
     version = "0.61.0"
-    recipe: ClassVar[NpmRecipe] = NpmRecipe("gemini", "@google/gemini-cli", "gemini", node="20")
+    recipe: ClassVar[Recipe] = NpmRecipe("gemini", "@google/gemini-cli", "gemini", node="20")
     key_names: ClassVar[tuple[str, ...]] = (_KEY,)
     setting_names: ClassVar[tuple[str, ...]] = (BASE_URL,)
 

@@ -10,10 +10,10 @@ import asyncio
 import os
 import shlex
 import signal
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from sphynx.contracts import Sandbox
 from sphynx.errors import StageError
@@ -23,6 +23,17 @@ LIMIT_S = 900
 _SAID = 8_192
 
 Show = Callable[[str], None]
+
+
+class Recipe(Protocol):
+    """How one agent is installed."""
+
+    @property
+    def agent(self) -> str: ...
+
+    def script(self, version: str) -> str:
+        """The shell script; its first argument is the folder to install into, which is there and empty."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +46,6 @@ class NpmRecipe:
     node: str | None = None
 
     def script(self, version: str) -> str:
-        """The shell script; its first argument is the folder to install into, which is there and empty."""
         lines = [
             "set -e",
             'cd "$1"',
@@ -71,7 +81,45 @@ class NpmRecipe:
         ]
 
 
-async def install(box: Sandbox, recipe: NpmRecipe, version: str, show: Show | None) -> str:
+@dataclass(frozen=True, slots=True)
+class TarballRecipe:
+    """How one agent comes as an archive. ``url`` may use ``$version``, ``$os`` and ``$arch``.
+
+    ``archs`` maps what ``uname -m`` says to the vendor's word; ``latest`` is a command that prints the newest
+    version, for vendors who keep no list.
+    """
+
+    agent: str
+    url: str
+    program: str
+    archs: Mapping[str, str] = field(default_factory=dict[str, str])
+    latest: str = ""
+
+    def script(self, version: str) -> str:
+        """The shell script; it needs curl and tar."""
+        cases = [f"{name}) arch={word};;" for name, word in self.archs.items()]
+        lines = [
+            "set -e",
+            'cd "$1"',
+            f"version={shlex.quote(version)}",
+            *([f'test "$version" != latest || version=$({self.latest})'] if self.latest else []),
+            "os=$(uname -s | tr A-Z a-z) arch=$(uname -m)",
+            'case "$arch" in ' + " ".join(cases) + " esac",
+            f'curl -fsSL -o package.tar.gz "{self.url}"',
+            "tar -xzf package.tar.gz && rm package.tar.gz",
+            f"found=$(find . -type f -name {self.program} | head -n 1)",
+            f'test -n "$found" || {{ echo "the archive holds no {self.program}" >&2; exit 1; }}',
+            'chmod +x "$found"',
+            "cat > run <<END",
+            "#!/bin/sh",
+            'exec "\\$(dirname "\\$0")/$found" "\\$@"',
+            "END",
+            "chmod +x run",
+        ]
+        return "\n".join(lines)
+
+
+async def install(box: Sandbox, recipe: Recipe, version: str, show: Show | None) -> str:
     """The path of the program that starts the agent; ``StageError`` with npm's own last lines."""
     name = f"{recipe.agent}@{version}"
     script = recipe.script(version)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from sphynx.contracts import HarnessSetup, Sandbox
 from sphynx.errors import StageError
 from sphynx.harnesses.cli_agent import CliAgent, Launch, filled, write_object
-from sphynx.harnesses.installing import NpmRecipe
+from sphynx.harnesses.installing import NpmRecipe, Recipe
 from sphynx.harnesses.model_providers import PROVIDER_KEYS, key_name, provider_of
 from sphynx.harnesses.transcripts.opencode import OpenCodeReader
 from sphynx.harnesses.transcripts.reading import Reader
@@ -22,7 +22,7 @@ class OpenCodeHarness(CliAgent):
 
     name: ClassVar[str] = "opencode"
     version = "1.18.33"
-    recipe: ClassVar[NpmRecipe] = NpmRecipe("opencode", "opencode-ai", "opencode")
+    recipe: ClassVar[Recipe] = NpmRecipe("opencode", "opencode-ai", "opencode")
     setting_names: ClassVar[tuple[str, ...]] = (BASE_URL,)
     sign_in: ClassVar[str] = " (or your OpenCode login, with --use-login)"
 

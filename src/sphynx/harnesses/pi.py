@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from sphynx.contracts import HarnessSetup, Sandbox
 from sphynx.harnesses.cli_agent import CliAgent, Launch, filled, prepend, read_object, write_object
-from sphynx.harnesses.installing import NpmRecipe
+from sphynx.harnesses.installing import NpmRecipe, Recipe
 from sphynx.harnesses.model_providers import PROVIDER_KEYS, key_name, provider_of
 from sphynx.harnesses.transcripts.pi import PiReader
 from sphynx.harnesses.transcripts.reading import Reader
@@ -23,7 +23,7 @@ class PiHarness(CliAgent):
 
     name: ClassVar[str] = "pi"
     version = "1.6.0"
-    recipe: ClassVar[NpmRecipe] = NpmRecipe("pi", "@earendil-works/pi-coding-agent", "pi", node="22.19")
+    recipe: ClassVar[Recipe] = NpmRecipe("pi", "@earendil-works/pi-coding-agent", "pi", node="22.19")
     setting_names: ClassVar[tuple[str, ...]] = (BASE_URL,)
     sign_in: ClassVar[str] = " (or your Pi login, with --use-login)"
 

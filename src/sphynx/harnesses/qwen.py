@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from sphynx.contracts import ExecResult, HarnessSetup, Sandbox
 from sphynx.harnesses.cli_agent import CliAgent, Launch, prepend, write_object
-from sphynx.harnesses.installing import NpmRecipe
+from sphynx.harnesses.installing import NpmRecipe, Recipe
 from sphynx.harnesses.transcripts.qwen import QwenReader
 from sphynx.harnesses.transcripts.reading import Reader
 from sphynx.journal.events import Event, Usage
@@ -21,7 +21,7 @@ class QwenHarness(CliAgent):
 
     name: ClassVar[str] = "qwen"
     version = "0.24.4"
-    recipe: ClassVar[NpmRecipe] = NpmRecipe("qwen", "@qwen-code/qwen-code", "qwen", node="22")
+    recipe: ClassVar[Recipe] = NpmRecipe("qwen", "@qwen-code/qwen-code", "qwen", node="22")
     key_names: ClassVar[tuple[str, ...]] = (_KEY,)
     setting_names: ClassVar[tuple[str, ...]] = BASE_URLS
 
