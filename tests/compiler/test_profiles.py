@@ -107,10 +107,10 @@ def test_links_are_neither_followed_nor_shipped(tmp_path: Path) -> None:
 
 
 def test_the_profiles_own_gitignore_counts_and_files_above_do_not(tmp_path: Path) -> None:
-    fill(tmp_path, {".gitignore": "*.log\n/home/cache/\n", "home/a.log": "", "home/cache/x": "", "home/b": "",
-                    "workspace/home/cache/y": ""})  # fmt: skip
+    fill(tmp_path, {".gitignore": "*.log\n/home/.cache/\n", "home/a.log": "", "home/.cache/x": "", "home/b": "",
+                    "workspace/home/.cache/y": ""})  # fmt: skip
     (tmp_path / ".gitignore").write_text("*\n")
-    assert list(collected(tmp_path).files) == ["home/b", "workspace/home/cache/y"]
+    assert list(collected(tmp_path).files) == ["home/b", "workspace/home/.cache/y"]
 
 
 def test_too_many_files_names_the_three_biggest_folders(tmp_path: Path) -> None:

@@ -269,7 +269,8 @@ def environment(tmp_path: Path, **more: str) -> dict[str, str]:
     (tmp_path / "tmp").mkdir(exist_ok=True)
     return {
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HOME": str(tmp_path),
-        "FORWARDED": "yes", "TMPDIR": str(tmp_path / "tmp"), "SPHYNX_PREPARE_VALUE": '{"port": 4}', **named, **more,
+        "FORWARDED": "yes",
+        "TMPDIR": str(tmp_path / "tmp"), "SPHYNX_PREPARE_VALUE": '{"port": 4}', **named, **more,
     }  # fmt: skip
 
 

@@ -23,7 +23,8 @@ WHOLE: dict[str, Any] = {
 }
 LABELS = {
     "prompt": "prompt", "source": "source", "prepare": "setup", "validator": "validator",
-    "verify": "verifier", "user": "simulated user", "cache": "cache", "maxTurns": "turn limit", "timeoutMs": "time limit",
+    "verify": "verifier",
+    "user": "simulated user", "cache": "cache", "maxTurns": "turn limit", "timeoutMs": "time limit",
 }  # fmt: skip
 
 

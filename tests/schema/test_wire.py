@@ -76,7 +76,8 @@ def test_a_key_may_be_absent_without_allowing_null() -> None:
 def test_an_answer_keeps_what_a_newer_server_adds() -> None:
     value = {
         "prepare": None, "prompt": "p", "source": {"kind": "empty", "later": 1}, "validator": None,
-        "verify": None, "validatorFiles": [{"path": "a.py", "content": "x", "language": "py"}], "later": {"a": 1},
+        "verify": None,
+        "validatorFiles": [{"path": "a.py", "content": "x", "language": "py"}], "later": {"a": 1},
     }  # fmt: skip
     assert wire.EvalSetup.model_validate(value).wire() == value
     cursor = {"id": "x", "startedAtMillis": 1, "later": True}

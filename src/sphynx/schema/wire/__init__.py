@@ -67,7 +67,7 @@ from sphynx.schema.wire.environment import (
     WhoamiCredential,
     WhoamiOrganization,
 )
-from sphynx.schema.wire.errors import (
+from sphynx.schema.wire.failures import (
     BadRequest,
     Conflict,
     Forbidden,
