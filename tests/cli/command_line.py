@@ -66,6 +66,7 @@ class CommandLine(Project):
         return subprocess.Popen(
             [SPHYNX, *args], cwd=self.root, env=self.environment(), stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in background jobs
         )  # fmt: skip
 
     def terminal(self, *args: str, size: tuple[int, int] = (40, 100), **env: str) -> tuple[int, str]:
@@ -130,8 +131,3 @@ def wait_for(path: Path, limit: float = 20) -> None:
 def plain(text: str) -> str:
     """Terminal output without its control sequences."""
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
-
-
-def interrupt(process: subprocess.Popen[str], number: int = signal.SIGINT) -> None:
-    """Send one signal to the command itself."""
-    process.send_signal(number)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import resource
 import shutil
 import subprocess
 import sys
-import time
 
 import pytest
 from command_line import SPHYNX, CommandLine
@@ -75,14 +75,16 @@ def test_help_imports_nothing_heavy() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_help_is_there_within_three_interpreters_and_100_ms() -> None:
-    def best(command: list[str]) -> float:
+def test_help_takes_at_most_three_interpreters_and_100_ms() -> None:
+    """Counted in processor time, the least of five: what else the machine does is not the question."""
+
+    def least(command: list[str]) -> float:
         times = []
         for _ in range(5):
-            began = time.perf_counter()
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
             subprocess.run(command, capture_output=True, check=True)
-            times.append(time.perf_counter() - began)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
         return min(times)
 
-    # The best of five: what else the machine does is not the question.
-    assert best([SPHYNX, "--help"]) <= 3 * best([sys.executable, "-c", "pass"]) + 0.1
+    assert least([SPHYNX, "--help"]) <= 3 * least([sys.executable, "-c", "pass"]) + 0.1

@@ -35,19 +35,29 @@ def main(argv: Sequence[str]) -> int:
         arrived.append(number)
         raise KeyboardInterrupt
 
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, end)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        # What nohup or a shell in the background made us ignore stays ignored.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, end)
+    code = _guarded(arguments)
+    if arrived:
+        _say("stopped")
+        return 128 + arrived[0]
+    return code
+
+
+def _guarded(arguments: list[str]) -> int:
+    debug = "--debug" in arguments
     try:
         return _dispatch(arguments)
     except SphynxError as error:
-        return _report(error, debug="--debug" in arguments)
+        return _report(error, debug=debug)
     except KeyboardInterrupt:
-        _say("stopped before anything ran")
-        return 128 + arrived[0] if arrived else ExitCode.INTERRUPTED
+        return ExitCode.INTERRUPTED
     except BrokenPipeError:
         return ExitCode.ERROR
     except Exception as error:  # the last line of defence: a bug of ours still reads as one line
-        return _bug(error, debug="--debug" in arguments)
+        return _bug(error, debug=debug)
     finally:
         _flush()
 
@@ -66,7 +76,7 @@ def _dispatch(arguments: list[str]) -> int:
     except typer.Exit as leave:
         return leave.exit_code
     except typer.Abort:
-        raise KeyboardInterrupt from None
+        return ExitCode.INTERRUPTED
     except usage_error as error:
         return _usage(error)
     return int(result or 0)

@@ -36,7 +36,10 @@ class Interrupts:
     def __enter__(self) -> Interrupts:
         loop = asyncio.get_running_loop()
         for number in _HANDLED:
-            self._before[number] = signal.getsignal(number)
+            before = signal.getsignal(number)
+            if before is signal.SIG_IGN:
+                continue
+            self._before[number] = before
             loop.add_signal_handler(number, self._arrived, number)
         return self
 
@@ -44,9 +47,9 @@ class Interrupts:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         loop = asyncio.get_running_loop()
-        for number in _HANDLED:
+        for number, before in self._before.items():
             loop.remove_signal_handler(number)
-            signal.signal(number, self._before.get(number))
+            signal.signal(number, before)
 
     def _arrived(self, number: int) -> None:
         if self.number is not None:
