@@ -57,14 +57,14 @@ class StoredBatch:
 class _OpenTrial:
     __slots__ = ("fd", "folder")
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: str) -> None:
         self.folder = folder
         self.fd = -1
 
     def append(self, line: bytes) -> None:
         if self.fd < 0:
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-            self.fd = os.open(self.folder / "journal.jsonl", flags, 0o600)
+            self.fd = os.open(f"{self.folder}/journal.jsonl", flags, 0o600)
         view = memoryview(line)
         while view:
             view = view[os.write(self.fd, view) :]
@@ -110,20 +110,20 @@ class BatchFolder:
         """Make a new folder for this attempt."""
         number = self._labels.setdefault(key.label, len(self._labels) + 1)
         name = f"{key.case_id}--{number}-{key.ordinal}"
-        trials = self.path / "trials"
+        folder = first = f"{self.path}/trials/{name}"
         attempt = 1
         while True:
-            folder = trials / (name if attempt == 1 else f"{name}.{attempt}")
             try:
-                folder.mkdir()
+                os.mkdir(folder)  # noqa: PTH102 - strings on the way of every trial, they are cheaper
                 break
             except FileExistsError:
                 attempt += 1
+                folder = f"{first}.{attempt}"
         self._open[key] = _OpenTrial(folder)
 
     def trial_folder(self, key: TrialKey) -> Path:
         """The folder of a trial that runs now."""
-        return self._open[key].folder
+        return Path(self._open[key].folder)
 
     def event(self, key: TrialKey, event: Event) -> None:
         """Append one event, which is already redacted, to the journal."""
@@ -151,12 +151,12 @@ class BatchFolder:
     def note(self, text: str) -> None:
         """Notes are for people who watch."""
 
-    def _write(self, name: str, folder: Path, record: BatchRecord | TrialRecord) -> None:
+    def _write(self, name: str, folder: str | Path, record: BatchRecord | TrialRecord) -> None:
         data = record.model_dump_json(by_alias=True).encode() + b"\n"
-        write_atomically(folder / name, data)
+        write_atomically(f"{folder}/{name}", data)
 
 
-def write_atomically(path: Path, data: bytes) -> None:
+def write_atomically(path: str | Path, data: bytes) -> None:
     """Write beside ``path``, sync, rename: the file is there whole or not at all."""
     part = f"{path}.part"
     fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -167,7 +167,7 @@ def write_atomically(path: Path, data: bytes) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
-    os.replace(part, path)  # noqa: PTH105 - no Path objects on the way of every trial
+    os.replace(part, path)  # noqa: PTH105
 
 
 def batches_folder(root: Path) -> Path:

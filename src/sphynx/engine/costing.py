@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from sphynx.journal.events import Usage
 from sphynx.pricing import price
 from sphynx.schema.records import CostLine
@@ -9,8 +11,12 @@ from sphynx.schema.records import CostLine
 
 def cost_lines(model: str, usage: Usage | None, *, harness: str) -> list[CostLine]:
     """Model, harness, sandbox and platform. On one's own machine only the model costs anything."""
-    return [
-        _model_line(model, usage),
+    return [_model_line(model, usage), *_included(harness)]
+
+
+@lru_cache
+def _included(harness: str) -> tuple[CostLine, ...]:
+    return (
         CostLine(
             component="harness",
             classification="included",
@@ -34,7 +40,7 @@ def cost_lines(model: str, usage: Usage | None, *, harness: str) -> list[CostLin
             explanation="a local run",
             detail={"evalUnits": 1},
         ),
-    ]
+    )
 
 
 def _model_line(model: str, usage: Usage | None) -> CostLine:
