@@ -12,18 +12,19 @@ from typing import Any
 
 import pytest
 
-from sphynx.testing.scripted_model import ScriptedModel, fail, say, shell, use
+from sphynx.runner import create_emitter
+from sphynx.runner.eve import run_eve, serve_eve
+from sphynx.testing.scripted_model import ScriptedModel, call, fail, say, shell, use
 
 pytestmark = pytest.mark.agents
 
 PACKAGES = ["node@24", "eve@0.80.1", "ai@7", "zod@4", "just-bash@3", "@ai-sdk/openai-compatible@3"]
 AGENT = """import { defineAgent } from "eve";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import { z } from "zod";
 const stub = createOpenAICompatible({
   name: "stub", baseURL: process.env.STUB_BASE_URL!, apiKey: "sk-test", includeUsage: true });
 export default defineAgent({
-  model: stub(process.env.SPHYNX_MODEL ?? "m"), modelContextWindowTokens: 64_000, OPTIONS });
+  model: stub(process.env.SPHYNX_MODEL ?? "m"), modelContextWindowTokens: 64_000 });
 """
 SANDBOX = """import { defineSandbox } from "eve/sandbox";
 import { JustBashSandbox } from "eve/sandbox/just-bash";
@@ -51,15 +52,13 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     (folder / "agent").mkdir()
     (folder / "agent/instructions.md").write_text("You are a tester.\n")
+    (folder / "agent/agent.ts").write_text(AGENT)
     (folder / "agent/sandbox.ts").write_text(SANDBOX)
     return folder
 
 
-def play(
-    app: Path, model: ScriptedModel, *, options: str = "", **more: str
-) -> tuple[int, list[dict[str, Any]]]:
-    (app / "agent/agent.ts").write_text(AGENT.replace("OPTIONS", options))
-    env = {
+def environment(app: Path, model: ScriptedModel, **more: str) -> dict[str, str]:
+    return {
         **os.environ,
         "PATH": f"{app}/node_modules/node/bin{os.pathsep}{os.environ['PATH']}",
         "STUB_BASE_URL": model.openai_url,
@@ -70,13 +69,17 @@ def play(
         "SPHYNX_TRACE_LOG": str(app / "trace"),
         **more,
     }
+
+
+def play(app: Path, model: ScriptedModel, **more: str) -> tuple[int, list[dict[str, Any]]]:
+    env = environment(app, model, **more)
     program = [sys.executable, "-c", "from sphynx.runner.eve.command import run; run()"]
     done = subprocess.run(program, env=env, cwd=app, capture_output=True, text=True, timeout=180)
     return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def test_a_session_and_its_next_turn(app: Path) -> None:
-    """A tool call with its exit code, usage per model call, the answer; and the session goes on in a new process."""
+    """A tool call, usage per model call, the answer; and the session goes on in a new process."""
     steps = [use(shell("echo hi > hello.txt; cat hello.txt; exit 3")), say("done"), say("and more")]
     with ScriptedModel({"sk-test": steps}) as model:
         code, lines = play(app, model)
@@ -101,8 +104,6 @@ def test_a_refused_key(app: Path) -> None:
 
 def test_a_tool_that_wants_approval(app: Path) -> None:
     """Nobody is there to approve: the session is parked and the program exits 3."""
-    from sphynx.testing.scripted_model import call
-
     (app / "agent/tools").mkdir(exist_ok=True)
     (app / "agent/tools/danger.ts").write_text(APPROVAL)
     try:
@@ -113,11 +114,17 @@ def test_a_tool_that_wants_approval(app: Path) -> None:
     assert (code, lines[-1]["reason"][:27]) == (3, "parked: tool-approval on da")
 
 
-def test_an_output_schema(app: Path) -> None:
-    """The agent's schema is sent with the prompt, and the structured result is the answer."""
-    from sphynx.testing.scripted_model import call
-
+@pytest.mark.anyio
+async def test_a_structured_answer(app: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a schema the structured result is the answer, as JSON."""
+    raw: list[str] = []
+    schema = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
     with ScriptedModel({"sk-test": [use(call("eve__reply", {"answer": "x"}))]}) as model:
-        code, lines = play(app, model, options="outputSchema: z.object({ answer: z.string() })")
-    assert code == 0
-    assert [line["text"] for line in lines if line["_tag"] == "Message"] == ['{"answer":"x"}']
+        for name, value in environment(app, model).items():
+            monkeypatch.setenv(name, value)
+        async with await serve_eve(cwd=app) as server:
+            outcome = await run_eve(
+                emitter=create_emitter(write=raw.append), prompt="p", url=server.url, output_schema=schema
+            )
+    assert outcome.status == "completed"
+    assert [line["text"] for line in map(json.loads, raw) if line["_tag"] == "Message"] == ['{"answer":"x"}']

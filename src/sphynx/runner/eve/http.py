@@ -27,8 +27,8 @@ class Answer:
         self._writer = writer
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """The body as it arrives; a connection that breaks ends it."""
-        from asyncio import IncompleteReadError
+        """The body as it arrives; a connection that breaks, or breaks the protocol, ends it."""
+        from asyncio import IncompleteReadError, LimitOverrunError
 
         try:
             if self.headers.get("transfer-encoding", "").lower() == "chunked":
@@ -43,7 +43,7 @@ class Answer:
                     return
                 left = None if left is None else left - len(piece)
                 yield piece
-        except (IncompleteReadError, ConnectionError):
+        except (IncompleteReadError, LimitOverrunError, ConnectionError, ValueError):
             return
 
     async def lines(self) -> AsyncIterator[bytes]:

@@ -17,18 +17,27 @@ REQUEST_TIMEOUT_S = 60.0
 
 
 async def run_eve(
-    *, emitter: Emitter, prompt: str, url: str, model: str | None = None, session_id: str | None = None
+    *,
+    emitter: Emitter,
+    prompt: str,
+    url: str,
+    model: str | None = None,
+    session_id: str | None = None,
+    output_schema: Mapping[str, Any] | None = None,
 ) -> EveOutcome:
     """Run one session of the eve server at ``url`` to its end, printing it with ``emitter``.
 
     ``Started`` is printed only when ``model`` is given. ``session_id`` continues an earlier session with
-    ``prompt`` as the next message. Never raises for what the server does: a session that cannot be started,
-    or a stream that ends early, is a failed outcome.
+    ``prompt`` as the next message. The answer is made to fit ``output_schema``, else the agent's own schema
+    (agents have had none since eve 0.67). Never raises for what the server does: a session that cannot be
+    started, or a stream that ends early, is a failed outcome.
     """
     state = EveState()
     reason = "eve's stream ended before the session did"
     try:
-        async with aclosing(_session(emitter, prompt, url.rstrip("/"), model, session_id)) as events:
+        base = url.rstrip("/")
+        message = await _message(prompt, base, output_schema)
+        async with aclosing(_session(emitter, message, base, model, session_id)) as events:
             async for event in events:
                 state, lines = reduce_eve(state, event)
                 for line in lines:
@@ -48,20 +57,16 @@ async def run_eve(
 
 
 async def _session(
-    emitter: Emitter, prompt: str, url: str, model: str | None, session_id: str | None
+    emitter: Emitter, message: Mapping[str, Any], url: str, model: str | None, session_id: str | None
 ) -> AsyncGenerator[Mapping[str, Any], None]:
-    """The events of the turn that ``prompt`` begins."""
-    body: dict[str, Any] = {"message": prompt}
-    schema = await _output_schema(url)
-    if schema is not None:
-        body["outputSchema"] = schema
+    """The events of the turn that ``message`` begins."""
     path = f"{url}/eve/v1/session"
     if session_id is None:
         seen, target = 0, path
     else:
         target = f"{path}/{quote(session_id, safe='')}"
         seen = await _events_so_far(target)
-    answer = await _expect(await _send("POST", target, body))
+    answer = await _expect(await _send("POST", target, message))
     found = (await answer.json()).get("sessionId") or answer.headers.get("x-eve-session-id") or session_id
     answer.close()
     if not isinstance(found, str) or not found:
@@ -86,6 +91,11 @@ async def _events_so_far(session_url: str) -> int:
     if not tail.lstrip("-").isdigit():
         raise SphynxError("this version of eve cannot continue a session")
     return int(tail) + 1
+
+
+async def _message(prompt: str, url: str, output_schema: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    schema = await _output_schema(url) if output_schema is None else output_schema
+    return {"message": prompt} if schema is None else {"message": prompt, "outputSchema": schema}
 
 
 async def _output_schema(url: str) -> Mapping[str, Any] | None:
