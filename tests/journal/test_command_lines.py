@@ -46,7 +46,7 @@ MESSAGE = {"_tag": "Message", "role": "assistant", "text": "hi"}
         ({"_tag": "FileChange", "paths": ["/w/a", "/w/b"], "at": 7}, FileChange(("/w/a", "/w/b"), 7)),
         (TOOL_CALL, ToolCall(None, "t", None, "{}", at=NOW)),
         ({"_tag": "Finished", "reason": "done", "at": 0}, Finished("done", 0)),
-        ({"_tag": "Usage", "inputTokens": 3, "outputTokens": 4}, Usage(3, 4)),
+        ({"_tag": "Usage", "inputTokens": 3, "outputTokens": 4}, Usage(3, 4, 0, 0, 7)),
         ({"_tag": "Usage", "inputTokens": 3, "outputTokens": 4, "totalTokens": 9}, Usage(3, 4, 0, 0, 9)),
     ],
 )
@@ -91,7 +91,7 @@ def test_chatter_is_ignored(text: bytes) -> None:
 def test_numbers_as_other_languages_write_them() -> None:
     """``1.0`` is a whole number, a time with a fraction is a time."""
     assert parse(line(**{**COMMAND, "exitCode": 2.0, "at": 12.75}), NOW) == Command("ls", 2, "", 12)
-    assert parse(line(_tag="Usage", inputTokens=3.0, outputTokens=1), NOW) == Usage(3, 1)
+    assert parse(line(_tag="Usage", inputTokens=3.0, outputTokens=1), NOW) == Usage(3, 1, 0, 0, 4)
 
 
 def test_a_time_no_calendar_has_is_the_read_time() -> None:

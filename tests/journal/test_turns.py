@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
-from hypothesis import given
-from hypothesis import strategies as st
-
 from sphynx.journal import turns
 from sphynx.journal.events import Command, Event, FileChange, Finished, Message, Started
 
@@ -85,20 +80,3 @@ def test_one_turn_of_known_events() -> None:
     }
     again = turns.turn([said(USER, "Go")], index=0, user_text="Go", commands=9)
     assert (len(again["events"]), again["commandCount"]) == (1, 9)
-
-
-events = st.lists(
-    st.one_of(
-        st.builds(said, st.sampled_from([USER, AGENT]), st.sampled_from(["Go", "no", "ünïcode 😀", ""])),
-        st.builds(Command, st.just("ls"), st.none(), st.text(max_size=5)),
-        st.just(Finished("x")),
-    ),
-    max_size=12,
-)
-
-
-@given(events)
-def test_long_journals_are_written_piece_by_piece(found: list[Event]) -> None:
-    """The pieces put together are the same turns."""
-    text = b"".join(turns.json_pieces(found, "Go"))
-    assert json.loads(text) == turns.build(found, "Go")

@@ -84,6 +84,9 @@ def test_what_stands_around_a_credential_stays() -> None:
     text = Redactor().text
     assert text("bearer   abcdefghijklmno1==,") == f"bearer   {MARK},"
     assert text("postgres://app:p@ss@db:5432/x") == f"postgres://app:{MARK}@db:5432/x"
+    compact = '{"u":"redis://app:hunter22@cache","mail":"a@b.example"}'
+    assert text(compact) == compact.replace("hunter22", MARK)
+    assert text("redis://app:hun'ter@cache") == f"redis://app:{MARK}@cache"
     assert text(r'{"u":"redis:\/\/:hunter22@cache\/0"}') == rf'{{"u":"redis:\/\/:{MARK}@cache\/0"}}'
 
 

@@ -127,14 +127,6 @@ def test_an_endless_key_is_one_mark() -> None:
     assert shown == f"key {MARK} and on\n"
 
 
-def test_bytes_that_are_not_text_are_shown_as_replacements() -> None:
-    """A character split over two reads is whole, a byte that is none becomes a replacement character."""
-    stream = Redactor().stream()
-    euro = "€".encode()
-    shown = stream.feed_bytes(b"a " + euro[:1]) + stream.feed_bytes(euro[1:] + b" \xff ") + stream.flush()
-    assert shown == "a € \ufffd "
-
-
 def test_a_long_line_in_chunks_is_fast() -> None:
     """Five megabytes without a line break, in chunks as they are read."""
     stream = Redactor([SECRET, SPACED]).stream()

@@ -44,7 +44,7 @@ def parse(line: bytes, now_ms: int) -> Event | Usage | None:
         found = _odd_line(line) if b'"_tag"' in line else None
     if found is None or not _fits(found):
         return None
-    return found if isinstance(found, Usage) else _stamped(found, now_ms)
+    return _totalled(found) if isinstance(found, Usage) else _stamped(found, now_ms)
 
 
 def _fits(found: Line) -> bool:
@@ -66,6 +66,12 @@ def _counts_fit(usage: Any) -> bool:
         usage.cost_usd or 0,
     )
     return min(counts) >= 0
+
+
+def _totalled(usage: Usage) -> Usage:
+    return (
+        usage if usage.total_tokens is not None else msgspec.structs.replace(usage, total_tokens=usage.total)
+    )
 
 
 def _stamped(event: Event, now_ms: int) -> Event:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import msgspec
-
 from sphynx.journal.entries import entry
 from sphynx.journal.events import Event, Message
 
@@ -48,30 +46,6 @@ def build(events: Iterable[Event], opening: str) -> list[dict[str, Any]]:
 
 def _new_turn(index: int, user_text: str) -> dict[str, Any]:
     return {"index": index, "userText": user_text, "agentText": "", "commandCount": 0, "events": []}
-
-
-def json_pieces(events: Iterable[Event], opening: str) -> Iterator[bytes]:
-    """``build`` as the bytes of one JSON array, piece by piece, for journals too long to hold."""
-    encode = msgspec.json.Encoder().encode
-    index, commands, agent_text = -1, 0, ""
-    for step in _steps(events, opening):
-        if step.opens:
-            if index >= 0:
-                yield _turn_end(agent_text, commands) + b","
-            else:
-                yield b"["
-            index, commands, agent_text = index + 1, 0, ""
-            yield b'{"index":%d,"userText":%b,"events":[' % (index, encode(step.user_text))
-        else:
-            yield b","
-        yield encode(step.entry)
-        commands += step.is_command
-        agent_text = agent_text if step.agent_text is None else step.agent_text
-    yield _turn_end(agent_text, commands) + b"]"
-
-
-def _turn_end(agent_text: str, commands: int) -> bytes:
-    return b'],"agentText":%b,"commandCount":%d}' % (msgspec.json.encode(agent_text), commands)
 
 
 class _Step:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 
-_CODE = r"\[[0-?]*+[ -/]*+[@-~]"
-_TERMINAL = (
-    rf"\x1b(?:{_CODE}|\][^\x07\x1b]*+(?:\x07|\x1b\\)|[PX^_][^\x1b]*+\x1b\\|[ -/]*+[0-~])"
-    r"|\x9b[0-?]*+[ -/]*+[@-~]"
-)
-_WRITTEN_OUT = rf"\\(?:u001[bB]|x1[bB]|033|e){_CODE}"
+_CODE_REST = r"[0-?]*+[ -/]*+[@-~]"
+_CODE = rf"\[{_CODE_REST}"
+_ESCAPE_REST = rf"{_CODE}|\][^\x07\x1b]*+(?:\x07|\x1b\\)|[PX^_][^\x1b]*+\x1b\\|[ -/]*+[0-~]"
+_ESCAPE_SPELT = rf"(?:u001[bB]|x1[bB]|033|e){_CODE}"
 
-ESCAPES = re.compile(f"{_TERMINAL}|{_WRITTEN_OUT}")
+ESCAPES = re.compile(rf"\x1b(?:{_ESCAPE_REST})|\x9b{_CODE_REST}|\\{_ESCAPE_SPELT}")
 """Terminal control sequences, raw or as JSON and shell texts spell them."""
 
-NOISE = re.compile(rf"{_TERMINAL}|{_WRITTEN_OUT}|[\r\n\x00]|\\[rn]")
+# It begins with a set of characters so that the search skips all others at full speed.
+NOISE = re.compile(
+    rf"[\x1b\x9b\\\r\n\x00](?:(?<=[\r\n\x00])|(?<=\\)(?:[rn]|{_ESCAPE_SPELT})"
+    rf"|(?<=\x1b)(?:{_ESCAPE_REST})|(?<=\x9b){_CODE_REST})"
+)
 """Escapes, line breaks (``base64`` wraps its lines) and NUL bytes (UTF-16 printed as bytes)."""
 
 _OPEN_ESCAPE = re.compile(

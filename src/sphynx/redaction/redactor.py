@@ -63,15 +63,17 @@ class Redactor:
     def text(self, text: str) -> str:
         """``text`` without secrets; the same object when there are none."""
         if self._forms and text:
-            text = replaced(text, self.known_spans(text))
+            spans = self.known_spans(text)
+            if spans:
+                text = replaced(text, spans)
         return redact_shapes(text)
 
     def known_spans(self, text: str) -> list[Span]:
         """Where known secrets stand in ``text``, ordered and disjoint."""
-        spans = list(_occurrences(text, self._forms))
+        spans = list(_occurrences(text, self._forms)) if _holds_any(text, self._forms) else []
         if has_noise(text):
             compact = without_noise(text)
-            if len(compact) != len(text) and any(form in compact for form in self._forms):
+            if len(compact) != len(text) and _holds_any(compact, self._forms):
                 view = View(text, NOISE)
                 spans += [view.source_span(span) for span in _occurrences(view.text, self._forms)]
         return merged(spans) if spans else spans
@@ -123,6 +125,14 @@ class Redactor:
                 clean = f"{name} {count}"
             result[clean] = self._value(item, depth + 1)
         return result
+
+
+def _holds_any(text: str, forms: tuple[str, ...]) -> bool:
+    # A plain loop: this runs for every text of every event, and any() takes twice as long.
+    for form in forms:  # noqa: SIM110
+        if form in text:
+            return True
+    return False
 
 
 def _occurrences(text: str, forms: tuple[str, ...]) -> Iterator[Span]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from sphynx.redaction.noise import ESCAPES, has_escapes
 from sphynx.redaction.spans import MARK, Span, View, merged, replaced
@@ -17,32 +16,34 @@ PEM_LIMIT = 32_768
 """A private key block is at most this many characters; a longer one counts as never closed."""
 
 
-class _Token(NamedTuple):
-    needle: str
-    pattern: re.Pattern[str]
-
-
-def _token(needle: str, rest: str) -> _Token:
-    return _Token(needle, re.compile(re.escape(needle) + rest))
+def _token(needle: str, rest: str) -> tuple[str, re.Pattern[str]]:
+    return needle, re.compile(re.escape(needle) + rest)
 
 
 _WORD = "[A-Za-z0-9_-]"
-_TOKENS: tuple[_Token, ...] = (
-    _token("sk-", rf"(?=[A-Za-z_-]*+[0-9]){_WORD}{{20,}}+"),
-    *(_token(f"{a}k_{b}_", "[A-Za-z0-9]{10,}+") for a in "sr" for b in ("live", "test")),
-    _token("am_sk_", rf"{_WORD}++"),
-    _token("anp_", rf"{_WORD}{{16,}}+"),
-    *(_token(f"gh{kind}_", "[A-Za-z0-9]{20,}+") for kind in "pousr"),
-    _token("github_pat_", "[A-Za-z0-9_]{20,}+"),
-    _token("xox", "[abeoprs]-[A-Za-z0-9-]{10,}+"),
-    _token("AKIA", "[A-Z0-9]{16,}+"),
-    _token("ASIA", "[A-Z0-9]{16,}+"),
-    _token("AIza", rf"{_WORD}{{35,}}+"),
-    _token("eyJ", rf"{_WORD}{{5,}}+\.{_WORD}{{8,}}+\.{_WORD}{{8,}}+"),
+_TOKENS: dict[str, re.Pattern[str]] = dict(
+    (
+        _token("sk-", rf"(?=[A-Za-z_-]*+[0-9]){_WORD}{{20,}}+"),
+        *(_token(f"{a}k_{b}_", "[A-Za-z0-9]{10,}+") for a in "sr" for b in ("live", "test")),
+        _token("am_sk_", rf"{_WORD}++"),
+        _token("anp_", rf"{_WORD}{{16,}}+"),
+        *(_token(f"gh{kind}_", "[A-Za-z0-9]{20,}+") for kind in "pousr"),
+        _token("github_pat_", "[A-Za-z0-9_]{20,}+"),
+        _token("xox", "[abeoprs]-[A-Za-z0-9-]{10,}+"),
+        _token("AKIA", "[A-Z0-9]{16,}+"),
+        _token("ASIA", "[A-Z0-9]{16,}+"),
+        _token("AIza", rf"{_WORD}{{35,}}+"),
+        _token("eyJ", rf"{_WORD}{{5,}}+\.{_WORD}{{8,}}+\.{_WORD}{{8,}}+"),
+    )
 )
-_NEEDLES: tuple[str, ...] = tuple(token.needle for token in _TOKENS)
+"""How a key goes on after the needle it begins with."""
+_NEEDLES: tuple[str, ...] = tuple(_TOKENS)
+_PEM = "-----BEGIN"
+_BEARER_END = "earer"
 _BEARER = re.compile(r"[Bb]earer[ \t]++((?=[A-Za-z._~+/-]*+[0-9])[A-Za-z0-9._~+/-]{16,}+=*+)")
-_PASSWORD = re.compile(r":(?://|\\/\\/)[^\s/:@\\]*+:((?!\d{1,5}[]?#/\"',;)}<>\\])[^\s/]+)@")
+_PORT = r"\d{1,5}[]?#/\"',;)}<>\\]"
+# A password ends at the last @ before a quote; only one that holds a quote itself goes beyond it.
+_PASSWORD = re.compile(rf":(?://|\\/\\/)[^\s/:@\\]*+:((?!{_PORT})(?:[^\s/\"'`<>]+(?=@)|[^\s/]+(?=@)))")
 _PEM_HEAD = re.compile(r"-----BEGIN (?:[A-Z0-9]++ )*?PRIVATE KEY(?: BLOCK)?-----")
 _PEM_TAIL = re.compile(r"-----END (?:[A-Z0-9]++ )*?PRIVATE KEY(?: BLOCK)?-----")
 _PEM_BEGUN = re.compile(r"-----BEGIN[A-Z0-9 ]*+-{0,5}\Z")
@@ -52,36 +53,53 @@ _PEM_GROWING = re.compile(
     rf"(?:{_BREAK}++(?:[A-Za-z0-9+/=]{{16,}}+|(?:Proc-Type|DEK-Info|Version|Comment):[^\n\\]*+)?+)*+"
     rf"[A-Za-z0-9+/=]*+{_BREAK}*+(?:\\|-{{1,5}}(?:E(?:N(?:D[A-Z0-9 ]*+)?)?)?-{{0,5}})?\Z"
 )
-_MARKERS: tuple[str, ...] = (*_NEEDLES, "earer", "://", ":\\/\\/", "-----BEGIN")
+_MARKERS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("_", tuple(needle for needle in _NEEDLES if needle.endswith("_"))),
+    ("-", ("sk-", "xox", _PEM)),
+    (":", ("://", ":\\/\\/")),
+    ("A", ("AKIA", "ASIA", "AIza")),
+    ("J", ("eyJ",)),
+    ("r", (_BEARER_END,)),
+)
+"""What a text must hold to be looked at closely, by one character that is cheap to look for first."""
 
 
 def redact_shapes(text: str) -> str:
     """``text`` with everything that looks like a credential replaced by the mark."""
     if has_escapes(text):
         return _redact_coloured(text)
-    if not _suspect(text):
-        return text
     return replaced(text, shape_spans(text))
 
 
 def shape_spans(text: str) -> list[Span]:
     """Where credentials seem to stand in a text without terminal sequences, ordered and disjoint."""
-    spans = [*pem_spans(text), *_bearer_spans(text), *_password_spans(text), *_token_spans(text)]
-    return _with_neighbours(text, merged(spans)) if spans else []
+    spans = [span for marker in _markers(text) for span in _spans_of(text, marker)]
+    return _with_neighbours(text, merged(spans)) if spans else spans
 
 
-def _suspect(text: str) -> bool:
-    return any(marker in text for marker in _MARKERS)
+def _markers(text: str) -> list[str]:
+    # A plain loop: this runs for every text of every event, and most hold no marker.
+    found: list[str] = []
+    for sign, markers in _MARKERS:
+        if sign in text:
+            found += [marker for marker in markers if marker in text]
+    return found
+
+
+def _spans_of(text: str, marker: str) -> Iterator[Span]:
+    if marker == _PEM:
+        return pem_spans(text)
+    if marker == _BEARER_END:
+        return _bearer_spans(text)
+    return _token_spans(text, marker) if marker in _TOKENS else _password_spans(text, marker)
 
 
 def _redact_coloured(text: str) -> str:
     view = View(text, ESCAPES)
-    spans = [view.source_span(span) for span in shape_spans(view.text)] if _suspect(view.text) else []
+    spans = [view.source_span(span) for span in shape_spans(view.text)]
     # A key right after a colour code starts a word, though the code ends in a letter.
     apart = ESCAPES.sub(lambda match: " " * len(match.group()), text)
-    if _suspect(apart):
-        spans += shape_spans(apart)
-    return replaced(text, merged(spans))
+    return replaced(text, merged([*spans, *shape_spans(apart)]))
 
 
 def _starts_word(text: str, index: int) -> bool:
@@ -96,13 +114,13 @@ def _found(text: str, needle: str) -> Iterator[int]:
         at = text.find(needle, at + len(needle))
 
 
-def _token_spans(text: str) -> Iterator[Span]:
-    for token in _TOKENS:
-        for start in _found(text, token.needle):
-            if start == 0 or _starts_word(text, start):
-                match = token.pattern.match(text, start)
-                if match is not None:
-                    yield match.span()
+def _token_spans(text: str, needle: str) -> Iterator[Span]:
+    pattern = _TOKENS[needle]
+    for start in _found(text, needle):
+        if _starts_word(text, start):
+            match = pattern.match(text, start)
+            if match is not None:
+                yield match.span()
 
 
 def _with_neighbours(text: str, spans: list[Span]) -> list[Span]:
@@ -120,47 +138,46 @@ def _with_neighbours(text: str, spans: list[Span]) -> list[Span]:
 
 def _token_at(text: str, index: int) -> Span | None:
     if text.startswith(_NEEDLES, index):
-        for token in _TOKENS:
-            match = token.pattern.match(text, index)
+        for pattern in _TOKENS.values():
+            match = pattern.match(text, index)
             if match is not None:
                 return match.span()
     return None
 
 
 def _bearer_spans(text: str) -> Iterator[Span]:
-    for at in _found(text, "earer"):
+    for at in _found(text, _BEARER_END):
         match = _BEARER.match(text, at - 1) if at else None
         if match is not None:
             yield match.span(1)
 
 
-def _password_spans(text: str) -> Iterator[Span]:
-    for needle in ("://", ":\\/\\/"):
-        for at in _found(text, needle):
-            match = _PASSWORD.match(text, at) if at else None
-            if match is not None and match.group(1) != MARK:
-                yield match.span(1)
+def _password_spans(text: str, needle: str) -> Iterator[Span]:
+    for at in _found(text, needle):
+        match = _PASSWORD.match(text, at) if at else None
+        if match is not None and match.group(1) != MARK:
+            yield match.span(1)
 
 
 def pem_spans(text: str) -> Iterator[Span]:
     """Whole private key blocks; of one that never closes, its head and the lines that look like a key."""
-    at = text.find("-----BEGIN")
+    at = text.find(_PEM)
     while at >= 0:
         head = _PEM_HEAD.match(text, at)
         if head is None:
-            at = text.find("-----BEGIN", at + 1)
+            at = text.find(_PEM, at + 1)
             continue
-        another = text.find("-----BEGIN", head.end(), at + PEM_LIMIT)
+        another = text.find(_PEM, head.end(), at + PEM_LIMIT)
         tail = _PEM_TAIL.search(text, head.end(), another if another >= 0 else at + PEM_LIMIT)
         end = tail.end() if tail else _open_end(text, head.end())
         if end > head.end():
             yield at, end
-        at = text.find("-----BEGIN", end)
+        at = text.find(_PEM, end)
 
 
 def open_pem(text: str) -> int:
     """Where a private key block begins that may still go on after ``text``; the text's length if none."""
-    at = text.rfind("-----BEGIN")
+    at = text.rfind(_PEM)
     if at < 0 or len(text) - at > PEM_LIMIT:
         return len(text)
     head = _PEM_HEAD.match(text, at)

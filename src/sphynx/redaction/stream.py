@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,7 @@ _WORD_REST = re.compile(r"[A-Za-z0-9._~+/=\x1b-]*")
 
 
 class StreamRedactor:
-    """Feed it text (or bytes), print what it returns, ``flush`` at the end.
+    """Feed it text, print what it returns, ``flush`` at the end.
 
     It holds back the last unfinished word, and whatever may be the beginning of a known secret or of a
     private key block. The output never depends on where the pieces were split in a way that shows a secret.
@@ -34,7 +33,6 @@ class StreamRedactor:
         self._redactor = redactor
         self._held = ""
         self._dropping = False
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def feed(self, text: str) -> str:
         """What of everything so far is safe to show now and was not shown before."""
@@ -47,16 +45,11 @@ class StreamRedactor:
         self._held = text[cut:]
         return self._redactor.text(text[:cut])
 
-    def feed_bytes(self, data: bytes) -> str:
-        """``feed`` for bytes; what is not UTF-8 becomes replacement characters."""
-        return self.feed(self._decoder.decode(data))
-
     def flush(self) -> str:
         """The rest, redacted. The stream may be used again afterwards."""
-        text = self._held + self._decoder.decode(b"", True)
+        text = self._held
         if self._dropping:
             text = self._drop(text)
-        self._decoder.reset()
         self._held, self._dropping = "", False
         return self._redactor.text(text)
 
