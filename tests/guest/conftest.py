@@ -127,6 +127,7 @@ class Guest:
         suite: int = 0,
         case: str = "one",
         timeout: float = 30,
+        cwd: Path | None = None,
     ) -> Answer:
         request = self.root / "request.json"
         asked = {"op": op, "suite": suite, "case": case, "payload": dict(payload or {})}
@@ -144,7 +145,7 @@ class Guest:
         with open(self.root / "output.txt", "w+b") as output:
             with subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                pass_fds=[write], cwd=self.workspace, env=surroundings, start_new_session=True,
+                pass_fds=[write], cwd=cwd or self.workspace, env=surroundings, start_new_session=True,
             ) as process:  # fmt: skip
                 os.close(write)
                 with open(read, "rb") as source:

@@ -454,3 +454,26 @@ def test_a_request_for_something_that_is_not_there_says_so(guest, suite, case, c
     answer = guest.run("checks", {"checks": checks}, suite=suite, case=case)
     assert said in answer.one("failed")["message"]
     assert answer.exit_code == 1 and answer.done
+
+
+def test_a_check_that_changes_folder_or_streams_does_not_change_the_next_ones(guest):
+    source = """
+    def first(ctx):
+        os.chdir("/"); sys.stdout = open(os.devnull, "w"); print("lost")
+        return True
+    def second(ctx):
+        print("kept")
+        return os.getcwd() == ctx.workspace
+    """
+    answer = guest.checks(source, "first", "second")
+    assert statuses(answer) == {"first": "passed", "second": "passed"}
+    assert [log["value"]["text"] for log in answer.records[1]["logs"]] == ["kept"]
+
+
+def test_a_workspace_that_is_gone_is_named(guest):
+    guest.checks("def check(ctx): return True\n", "check")
+    away = guest.workspace
+    guest.workspace = guest.root / "nowhere"
+    answer = guest.run("checks", cwd=away)
+    assert "nowhere cannot be entered: No such file or directory" in answer.one("failed")["message"]
+    assert answer.exit_code == 1 and answer.done

@@ -14,6 +14,8 @@ from sphynx.guest import limits
 from sphynx.guest.protocol import Outbox, encode
 from sphynx.guest.record import Record
 from sphynx.guest.values import Fields, NotJson, camel, readable, to_json
+from sphynx.redaction import Redactor
+from sphynx.results.evidence import store_validation
 
 
 def values(record: dict[str, Any]) -> list[dict[str, Any]]:
@@ -255,3 +257,32 @@ def test_a_check_whose_reader_is_gone_ends(guest):
     os.close(write)
     assert done.returncode == 1
     assert not (guest.workspace / "ran").exists()
+
+
+SECRET = "sk-" + "abcdefghij0123456789" * 3
+
+
+@pytest.mark.parametrize("before", [10, 60, 1_990, 15_980, 63_980, 64_020, 127_990])
+def test_a_secret_at_any_cut_of_the_guest_is_gone_when_the_host_stores_it(guest, before):
+    source = f"""
+    TEXT = "x" * {before} + "{SECRET}" + "y" * 70_000
+    def prints(ctx):
+        for place in range(0, len(TEXT), 1000): print(TEXT[place:place + 1000], end="")
+        return True
+    def returns(ctx):
+        return TEXT[:{before} + 63]
+    def says(ctx):
+        return Verdict(False, TEXT)
+    def spends(ctx):
+        for _ in range(5): print(TEXT)
+        return True
+    def repeats(ctx):
+        print("-" * {before % 64} + "{SECRET} " * 3000)
+        return True
+    """
+    redactor = Redactor([SECRET])
+    for record in guest.checks(source, "prints", "returns", "says", "spends", "repeats").records:
+        stored = store_validation(record, redactor)
+        for text in [stored["message"], *(value["text"] for value in values(stored))]:
+            assert "sk-" not in text and "abcdefghij" not in text
+            assert not any(part in text for part in ("0123456789a", "jklm", "[redacted]bc"))

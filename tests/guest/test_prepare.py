@@ -70,6 +70,25 @@ def test_what_prepare_returns_reaches_the_host(guest, line, value):
     assert prepared(guest.function("prepare", written("def", line))) == value
 
 
+def test_what_json_cannot_hold_exactly_is_made_plain(guest):
+    line = "return {1: float('nan'), 'text': '\\ud800', 'pair': (1, 2)}"
+    assert prepared(guest.function("prepare", written("def", line))) == {
+        "1": None, "text": "\ufffd", "pair": [1, 2],
+    }  # fmt: skip
+
+
+def test_paths_may_be_path_objects(guest):
+    source = written(
+        "def",
+        "from pathlib import Path",
+        "done = ctx.exec(Path('/bin/echo'), [Path('a')], cwd=Path('.'))",
+        "ctx.write_text(Path('b.txt'), 'b')",
+        "assert ctx.exists(Path('b.txt'))",
+        "return {'said': done.stdout, 'read': ctx.read_text(Path('b.txt'))}",
+    )
+    assert prepared(guest.function("prepare", source)) == {"said": "a\n", "read": "b"}
+
+
 def test_lambdas_that_return_a_coroutine_are_awaited(guest):
     source = "async def late(ctx):\n    return {'text': await ctx.read_text('a.txt')}\n"
     (guest.workspace / "a.txt").write_text("x")
@@ -89,6 +108,18 @@ def test_lambdas_that_return_a_coroutine_are_awaited(guest):
         (
             "ctx.exec('no-such-program')",
             "The prepare step no-such-program could not be started: No such file",
+        ),
+        (
+            "ctx.exec('npm', 'ci')",
+            "raised TypeError: exec takes the arguments as a list: exec('npm', ['ci'])",
+        ),
+        (
+            "ctx.exec('echo one')",
+            "echo one could not be started: No such file or directory; exec uses no shell",
+        ),
+        (
+            "ctx.exec('sh', ['-c', 'exit 3\\n#' + 'x' * 500])",
+            "The prepare step sh -c ... exited with status 3",
         ),
         ("ctx.exec('pwd', cwd='none')", "The prepare step pwd could not be started: No such file"),
         ("ctx.exec('sleep', ['60'], timeout_ms=100)", "The prepare step sleep 60 did not end within 100 ms"),

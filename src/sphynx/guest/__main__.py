@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 from sphynx.errors import CompileError
-from sphynx.guest.bundle import LoadedBundle, load, minimal_environment
+from sphynx.guest.bundle import load_apart
 from sphynx.guest.program import run_op
 from sphynx.guest.protocol import EXIT_IMPORT, Emit, sender
 
@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> int:
     else:
         emit = _private_stdout(options.nonce, capture=request["op"] == "checks")
     try:
-        loaded = _load_apart(options.bundle)
+        loaded = load_apart(options.bundle)
     except CompileError as error:
         message = f"{error.message} ({error.hint})" if error.hint else error.message
         emit({"t": "failed", "message": message, "status": None})
@@ -55,22 +55,6 @@ def _private_stdout(nonce: str, *, capture: bool) -> Emit:
     else:
         os.dup2(2, 1)
     return sender(private, nonce)
-
-
-def _load_apart(folder: str) -> LoadedBundle:
-    """Import the bundle as a warm guest would: in an empty folder, without the trial's environment."""
-    environ, before = dict(os.environ), os.getcwd()
-    folder = os.path.abspath(folder)
-    with tempfile.TemporaryDirectory(prefix="sphynx-import-") as empty:
-        os.chdir(empty)
-        os.environ.clear()
-        os.environ.update(minimal_environment(environ, empty))
-        try:
-            return load(folder)
-        finally:
-            os.environ.clear()
-            os.environ.update(environ)
-            os.chdir(before)
 
 
 if __name__ == "__main__":

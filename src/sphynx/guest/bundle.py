@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from sphynx.errors import CompileError
+from sphynx.errors import CompileError, UsageError
 from sphynx.guest import frames
 from sphynx.suite.cases import Case
 from sphynx.suite.suites import Suite
@@ -31,13 +31,13 @@ class LoadedBundle:
         self.suites = suites
 
     def case(self, suite: int, case_id: str) -> Case:
-        """The case ``case_id`` of the suite at position ``suite``; ``LookupError`` says what there is."""
+        """The case ``case_id`` of the suite at position ``suite``; ``UsageError`` says what there is."""
         if not 0 <= suite < len(self.suites):
-            raise LookupError(f"{self.entry} has {len(self.suites)} suites, there is no number {suite}")
+            raise UsageError(f"{self.entry} has {len(self.suites)} suites, there is no number {suite}")
         for case in self.suites[suite].cases:
             if case.id == case_id:
                 return case
-        raise LookupError(f'{self.entry}: suite number {suite} has no case "{case_id}"')
+        raise UsageError(f'{self.entry}: suite number {suite} has no case "{case_id}"')
 
 
 def minimal_environment(environ: Mapping[str, str], folder: str) -> dict[str, str]:
@@ -68,6 +68,24 @@ def load(folder: str) -> LoadedBundle:
         raise _import_failure(error, tree, entry) from error
     _preload()
     return LoadedBundle(folder, tree, entry, module, suites_of(module))
+
+
+def load_apart(folder: str) -> LoadedBundle:
+    """Like :func:`load`, in an empty folder and without the trial's environment, as a warm guest does it."""
+    import tempfile
+
+    folder = os.path.abspath(folder)
+    environ, before = dict(os.environ), os.getcwd()
+    with tempfile.TemporaryDirectory(prefix="sphynx-import-") as empty:
+        os.chdir(empty)
+        os.environ.clear()
+        os.environ.update(minimal_environment(environ, empty))
+        try:
+            return load(folder)
+        finally:
+            os.environ.clear()
+            os.environ.update(environ)
+            os.chdir(before)
 
 
 def suites_of(module: ModuleType) -> list[Suite]:

@@ -57,12 +57,11 @@ def run_checks(checks: list[Planned], context: Context, outbox: Outbox, *, captu
     passed, broke = True, False
     message: str | None = None
     runner = _CheckRunner(context, outbox, capture=capture, tree=tree)
-    with captured():
-        for ended in runner.run_all(checks):
-            if passed:
-                message = ended.message
-            passed = passed and ended.passed
-            broke = broke or ended.broke
+    for ended in runner.run_all(checks):
+        if passed:
+            message = ended.message
+        passed = passed and ended.passed
+        broke = broke or ended.broke
     text = None if message is None else limits.cut(message, limits.MESSAGE)
     outbox.send({"t": "result", "passed": passed, "message": text})
     return EXIT_FAILED if broke else EXIT_OK
@@ -85,7 +84,8 @@ class _CheckRunner:
     def _run(self, check: Planned, running: Running) -> Ended:
         record = running.record
         try:
-            with belongs_to(running), _Limit(check, running, self._outbox):
+            os.chdir(self._context.workspace)
+            with captured(), belongs_to(running), _Limit(check, running, self._outbox):
                 try:
                     value = self._loop.call(check.fn, self._context, running, check.timeout_ms)
                 finally:

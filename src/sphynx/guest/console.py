@@ -28,14 +28,16 @@ class Running(Caller):
         self.threads_before = {thread.ident for thread in threading.enumerate()}
 
     def write(self, level: str, text: str) -> None:
-        """Collect text. What ends a line, as one ``print`` does, is a log entry unless it is blank."""
+        """Collect text. What ends a line, as one ``print`` does, is a log entry unless it is blank.
+
+        A line that does not end is kept up to twice what an entry may hold, so it stays one entry: a secret
+        that was split over two would not be recognised.
+        """
         with self.lock:
-            text = self.pending[level] + text
-            if not text.endswith("\n") and len(text) < limits.VALUE:
-                self.pending[level] = text
-                return
-            self.pending[level] = ""
-        self._log(level, text)
+            whole = (self.pending[level] + text)[: 2 * limits.VALUE]
+            self.pending[level] = "" if text.endswith("\n") else whole
+        if text.endswith("\n"):
+            self._log(level, whole)
 
     def flush(self) -> None:
         """Log what was printed without a line end."""

@@ -67,12 +67,14 @@ class Context:
         and ``events``, each also under its wire key (``turn["userText"]``)."""
         return self._answer("turns", [], lambda: readable(self._payload.get("turns") or []))
 
-    def read_text(self, path: str) -> Any:
+    def read_text(self, path: str | os.PathLike[str]) -> Any:
         """A file of the workspace as UTF-8 text. ``OSError`` when it is missing or no regular file."""
+        path = os.fspath(path)
         return self._answer("readText", [path], lambda: files.read_text(self.workspace, path))
 
-    def exists(self, path: str) -> Any:
+    def exists(self, path: str | os.PathLike[str]) -> Any:
         """Whether a file or folder is there in the workspace."""
+        path = os.fspath(path)
         return self._answer("exists", [path], lambda: files.exists(self.workspace, path))
 
     def exec(self, command: str, *, timeout_ms: int | None = None) -> Any:
@@ -81,6 +83,8 @@ class Context:
         It never raises for how the command ends; past ``timeout_ms`` the command is killed and ``timed_out``
         is true. The trial's own ``PATH`` comes before what the login profile makes of it.
         """
+        if not isinstance(command, str):
+            raise TypeError(f"exec takes one shell command as text, not {type(command).__name__}")
 
         def start() -> Program:
             env = {**os.environ, "SPHYNX_PATH": os.environ.get("PATH", os.defpath)}

@@ -74,7 +74,7 @@ def _asserted(step: TracebackType | None) -> str:
                 source = "".join(linecache.getlines(file)[node.lineno - 1 : node.end_lineno])
     except (SyntaxError, ValueError, RecursionError):
         pass  # the file has changed since it was imported: the line alone must do
-    return " ".join(source.split())[:500]
+    return " ".join(source.split())
 
 
 def _said(error: BaseException) -> str:

@@ -18,6 +18,8 @@ DEFAULT_CHECK_MS = 300_000
 
 _SAFE = 24_000
 """The least a cut may leave: the 16,000 that are stored and room for a secret that crosses that line."""
+_WORD = 4_000
+_BETWEEN = " \n\t\r\"',;"
 
 
 def units(text: str) -> int:
@@ -37,8 +39,14 @@ def cut_within(text: str, rest: int) -> str:
     """``text`` cut for one value of a check with ``rest`` units left.
 
     The host redacts before it cuts to 16,000, so a cut made here must leave clearly more than that or
-    nothing: else half a secret could be stored, which no pattern recognises.
+    nothing: else half a secret could be stored, which no pattern recognises. Redaction may shorten the text
+    below 16,000, so the cut is made between words where there is such a place near.
     """
     limit = min(VALUE, rest)
     kept = cut(text, limit)
-    return kept if len(kept) == len(text) or limit >= _SAFE else ""
+    if len(kept) == len(text):
+        return kept
+    if limit < _SAFE:
+        return ""
+    start = len(kept) - _WORD
+    return kept[: max(kept.rfind(mark, start) + 1 for mark in _BETWEEN) or None]

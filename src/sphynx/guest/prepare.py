@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,8 @@ from sphynx.guest.context import url_of
 from sphynx.guest.processes import ExecOutcome, Program, wait_async
 from sphynx.guest.protocol import EXIT_FAILED, EXIT_OK, Outbox
 from sphynx.guest.values import NotJson, to_json
+
+_HEARD = 16_000
 
 
 class ExecError(SphynxError):
@@ -68,10 +71,10 @@ class PrepareContext:
 
     def exec(
         self,
-        file: str,
-        args: Sequence[str] = (),
+        file: str | os.PathLike[str],
+        args: Sequence[str | os.PathLike[str]] = (),
         *,
-        cwd: str | None = None,
+        cwd: str | os.PathLike[str] | None = None,
         env: Mapping[str, str] | None = None,
         timeout_ms: int | None = None,
         check: bool = True,
@@ -81,16 +84,20 @@ class PrepareContext:
         ``env`` is added to the trial's own. Raises :class:`ExecError` when it does not end with 0 (unless
         ``check=False``), when it cannot be started, and when ``timeout_ms`` passes: then it is killed.
         """
-        step = " ".join([file, *args])
+        if isinstance(args, str):
+            raise TypeError(f"exec takes the arguments as a list: exec({file!r}, [{args!r}])")
+        argv = [os.fspath(part) for part in (file, *args)]
+        step = _step(argv)
 
         def start() -> Program:
             folder = os.path.join(self.workspace, cwd or "")
             try:
-                return Program([file, *args], cwd=folder, env={**os.environ, **(env or {})})
+                return Program(argv, cwd=folder, env={**os.environ, **(env or {})})
             except OSError as error:
-                raise ExecError(
-                    f"{step} could not be started: {error.strerror}", step=step, status=None
-                ) from None
+                text = f"{step} could not be started: {error.strerror}"
+                if " " in argv[0]:
+                    text += "; exec uses no shell, so the arguments go into a list of their own"
+                raise ExecError(text, step=step, status=None) from None
 
         def checked(outcome: ExecOutcome) -> ExecOutcome:
             if outcome.timed_out:
@@ -158,7 +165,7 @@ def _run(stage: str, fn: Any, payload: Mapping[str, Any], outbox: Outbox, place:
     problem = _unfit(value)
     if problem:
         return _failed(outbox, f"The {stage} step {step} {problem}", None)
-    outbox.send({"t": "prepared", "value": {} if value is None else value})
+    outbox.send({"t": "prepared", "value": {} if value is None else json.loads(to_json(value))})
     return EXIT_OK
 
 
@@ -198,9 +205,22 @@ def _exit_reason(stage: str, step: str, error: SystemExit, heard: str) -> tuple[
     return f"The {stage} step {step} exited with status 1: {_first_line(str(error.code))}", 1
 
 
+def _step(argv: Sequence[str]) -> str:
+    """A command as it is named in an error: on one line, with as many arguments as 120 characters hold.
+
+    Arguments are never cut: the host could not recognise half a secret.
+    """
+    text = argv[0]
+    for part in argv[1:]:
+        if len(text) + len(part) > 120:
+            return " ".join(f"{text} ...".split())
+        text += f" {part}"
+    return " ".join(text.split())
+
+
 def _first_line(text: str) -> str:
-    """The first line that says something, at most 500 characters."""
-    return next((line.strip() for line in text.splitlines() if line.strip()), "")[:500]
+    """The first line that says something."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
 class _heard:
@@ -216,12 +236,14 @@ class _heard:
         sys.stderr = self._real
 
     def write(self, text: str) -> int:
-        self._tail = (self._tail + text)[-2000:]
+        self._tail = (self._tail + text)[-_HEARD:]
         return self._real.write(text)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._real, name)
 
     def last_line(self) -> str:
-        lines = [line.strip() for line in self._tail.splitlines() if line.strip()]
-        return lines[-1][:500] if lines else ""
+        """Empty when its beginning is no longer known: half a secret must not be told."""
+        lines = self._tail.splitlines()
+        whole = lines[1:] if len(self._tail) == _HEARD else lines
+        return next((line.strip() for line in reversed(whole) if line.strip()), "")

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from sphynx.errors import UsageError
 from sphynx.guest import limits
 from sphynx.guest.bundle import LoadedBundle
 from sphynx.guest.checks import Planned, run_checks
@@ -23,12 +24,12 @@ def run_op(loaded: LoadedBundle, request: Mapping[str, Any], emit: Emit) -> int:
     last one is ``done``.
     """
     outbox = Outbox(emit)
-    os.chdir(request["workspace"])
     _unbuffered()
     try:
+        _enter(request["workspace"])
         code = _run(loaded, request, outbox)
-    except LookupError as error:
-        outbox.send({"t": "failed", "message": str(error), "status": None})
+    except UsageError as error:
+        outbox.send({"t": "failed", "message": error.message, "status": None})
         code = EXIT_FAILED
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -50,7 +51,7 @@ def _run(loaded: LoadedBundle, request: Mapping[str, Any], outbox: Outbox) -> in
         return run_checks(_planned(case, payload), context, outbox, capture=capture, tree=loaded.tree)
     fn, run = (case.prepare, run_prepare) if op == "prepare" else (case.solution, run_solution)
     if not callable(fn):
-        raise LookupError(f'{loaded.entry}: case "{case.id}" has no {op} function')
+        raise UsageError(f'{loaded.entry}: case "{case.id}" has no {op} function')
     return run(fn, payload, outbox, **place)
 
 
@@ -64,10 +65,17 @@ def _planned(case: Any, payload: Mapping[str, Any]) -> list[Planned]:
     for wanted in asked:
         check = there.get(wanted["index"])
         if check is None:
-            raise LookupError(f'case "{case.id}" has no check number {wanted["index"]}')
+            raise UsageError(f'case "{case.id}" has no check number {wanted["index"]}')
         timeout_ms = wanted.get("timeout_ms") or check.timeout_ms or limits.DEFAULT_CHECK_MS
         planned.append(Planned(check.fn, check.index, wanted.get("name") or check.name, timeout_ms))
     return planned
+
+
+def _enter(workspace: str) -> None:
+    try:
+        os.chdir(workspace)
+    except OSError as error:
+        raise UsageError(f"the workspace {workspace} cannot be entered: {error.strerror}") from None
 
 
 def _unbuffered() -> None:

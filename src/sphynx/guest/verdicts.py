@@ -102,5 +102,5 @@ def _shown(value: Any) -> str:
         text = repr(value)
     except Exception:
         text = ""
-    shown = text if len(text) <= 80 else text[:77] + "..."
-    return f"{shown} ({name})" if shown else name
+    # Whole or not at all: the host could not recognise half a secret.
+    return f"{text} ({name})" if 0 < len(text) <= 80 else name
