@@ -14,8 +14,10 @@ from pathlib import Path
 import pytest
 
 from eval_project import Project, Recorder
+from sphynx.contracts import TrialKey
 from sphynx.engine import Stop, plan_resume, read_batch, run_plan
 from sphynx.errors import UsageError
+from sphynx.schema.records import TrialRecord
 
 pytestmark = pytest.mark.anyio
 
@@ -29,6 +31,18 @@ SLOW = """
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     return Project(tmp_path)
+
+
+def survivors(local: Path) -> list[int]:
+    """Processes of trials below this local root, by the HOME they were given."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if f"HOME={local}".encode() in path.read_bytes():
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return found
 
 
 async def test_a_stop_cancels_what_runs_and_marks_the_rest(project: Project) -> None:
@@ -55,6 +69,59 @@ async def test_a_stop_cancels_what_runs_and_marks_the_rest(project: Project) -> 
     assert list((project.local / "trials").iterdir()) == []
 
 
+async def test_the_first_trials_of_every_case_come_first(project: Project) -> None:
+    project.agent("true")
+    project.suite(SLOW)
+    sink = Recorder()
+    await project.run(sinks=[sink], jobs=1)
+    assert [(key.ordinal, key.case_id) for key in sink.of("trial_started")] == [
+        (ordinal, f"case-{n}") for ordinal in (1, 2) for n in range(3)
+    ]
+
+
+async def test_no_more_trials_run_at_once_than_asked(project: Project) -> None:
+    project.agent("sleep 0.1")
+    project.suite(SLOW)
+    running, most = 0, 0
+
+    class Counter(Recorder):
+        def trial_started(self, key: TrialKey) -> None:
+            nonlocal running, most
+            running += 1
+            most = max(most, running)
+
+        def trial_ended(self, key: TrialKey, record: TrialRecord) -> None:
+            nonlocal running
+            running -= 1
+
+    await project.run(sinks=[Counter()], jobs=3)
+    assert (running, most) == (0, 3)
+
+
+def test_a_full_disk_voids_the_trial_whose_events_are_lost(project: Project) -> None:
+    project.python_agent("""
+        import json
+        for n in range(3000):
+            print(json.dumps({"_tag": "Message", "role": "assistant", "text": "x" * 500}))
+    """)
+    project.suite("""
+        demo = suite(id="demo", prompt="x", variants=[AGENT],
+                     cases=[case(id="one", validate=command("true"))])
+    """)
+    program = """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+from sphynx.engine import *
+(result,) = run_local_sync((), LocalOptions(jobs=1))
+trial = result.trials[0]
+print(trial.status, trial.cause, trial.void_fields, trial.reason)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=project.root, env=project.env, capture_output=True, text=True
+    )
+    assert done.stdout == "void internal ['journal'] An event could not be stored: File too large\n"
+
+
 async def test_a_timeout_of_the_run_stops_it(project: Project) -> None:
     project.agent("sleep 60")
     project.suite(SLOW)
@@ -77,6 +144,10 @@ async def test_after_kill_9_resume_runs_only_what_is_missing(project: Project) -
         await asyncio.sleep(0.02)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
+    deadline = time.monotonic() + 5
+    while survivors(project.local) and time.monotonic() < deadline:
+        await asyncio.sleep(0.05)
+    assert survivors(project.local) == []
     (folder,) = batches.iterdir()
     before = {path: path.read_bytes() for path in folder.glob("trials/*/trial.json")}
     assert before and json.loads((folder / "batch.json").read_text())["status"] == "running"

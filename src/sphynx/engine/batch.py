@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from typing import Literal
 
 from sphynx._version import __version__
 from sphynx.compiler.compiled import CompiledCase, CompiledVariant
@@ -16,6 +17,8 @@ from sphynx.registry import load_harness
 from sphynx.results.trigger import from_env
 from sphynx.schema.records import BatchRecord, RunPlan, TrialRecord
 from sphynx.suite import Variant
+
+BatchStatus = Literal["finished", "failed", "cancelled"]
 
 
 class BatchRun:
@@ -49,16 +52,16 @@ class BatchRun:
         if not self._open:
             self.finish("finished")
 
-    def cancel_rest(self, reason: str) -> None:
+    def cancel_rest(self, reason: str, status: BatchStatus = "cancelled") -> None:
         """Settle every trial that has no record as cancelled; nothing to do when the batch is complete."""
         if self._closed:
             return
         for job in self.jobs:
             if job.key not in self._ended:
                 self._settle(job, cancelled_record(job, reason, self.record.isolation))
-        self.finish("cancelled", reason)
+        self.finish(status, reason)
 
-    def finish(self, status: str, failure: str | None = None) -> None:
+    def finish(self, status: BatchStatus, failure: str | None = None) -> None:
         """Write how the batch ended, once."""
         if self._closed:
             return
@@ -66,7 +69,12 @@ class BatchRun:
         self.record = self.record.model_copy(
             update={"status": status, "failure": failure, "finished_at": iso(datetime.now(UTC))}
         )
-        for sink in (self.folder, *self.sinks):
+        try:
+            self.folder.batch_ended(self.record)
+        except OSError as error:
+            for sink in self.sinks:
+                sink.note(f"{self.folder.path / 'batch.json'} was not updated: {error.strerror}")
+        for sink in self.sinks:
             sink.batch_ended(self.record)
 
     def result(self) -> BatchResult:

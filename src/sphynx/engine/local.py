@@ -126,6 +126,10 @@ async def _run_batches(
         )
     try:
         await _run_all(batches, options, stop)
+    except SphynxError as error:
+        for batch in batches:
+            batch.cancel_rest(error.message, "failed")
+        raise
     finally:
         for batch in batches:
             batch.cancel_rest(stop.reason or "the run ended early")
