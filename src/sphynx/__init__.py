@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from sphynx.suite.checks import command as command
     from sphynx.suite.checks import named as named
     from sphynx.suite.context import Context as Context
+    from sphynx.suite.context import PlainContext as PlainContext
     from sphynx.suite.context import Prepare as Prepare
+    from sphynx.suite.context import PrepareContext as PrepareContext
     from sphynx.suite.context import Validator as Validator
     from sphynx.suite.context import Verdict as Verdict
     from sphynx.suite.sources import empty as empty
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
 
 _LAZY = {
     "Context": "sphynx.suite.context",
+    "PlainContext": "sphynx.suite.context",
     "Prepare": "sphynx.suite.context",
+    "PrepareContext": "sphynx.suite.context",
     "SphynxError": "sphynx.errors",
     "Validator": "sphynx.suite.context",
     "Verdict": "sphynx.suite.context",
@@ -50,7 +54,9 @@ _LAZY = {
 # What needs more than the standard library stays out, so that a star import works inside a check.
 __all__ = [
     "Context",
+    "PlainContext",
     "Prepare",
+    "PrepareContext",
     "SphynxError",
     "Validator",
     "Verdict",

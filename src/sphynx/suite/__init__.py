@@ -10,6 +10,7 @@ from sphynx.suite.checks import Named as Named
 from sphynx.suite.checks import command as command
 from sphynx.suite.checks import named as named
 from sphynx.suite.context import Context as Context
+from sphynx.suite.context import PlainContext as PlainContext
 from sphynx.suite.context import Prepare as Prepare
 from sphynx.suite.context import PrepareContext as PrepareContext
 from sphynx.suite.context import Turn as Turn

@@ -64,7 +64,7 @@ class Turn(Protocol):
 
 
 class Completed(Protocol):
-    """How a process of ``exec`` ended."""
+    """How a process of ``exec`` ended. ``exit_code`` is 128 + n when signal n ended it."""
 
     @property
     def exit_code(self) -> int: ...
@@ -72,6 +72,12 @@ class Completed(Protocol):
     def stdout(self) -> str: ...
     @property
     def stderr(self) -> str: ...
+    @property
+    def timed_out(self) -> bool: ...
+    @property
+    def truncated(self) -> bool:
+        """Whether an output was longer than what is kept of it."""
+        ...
 
 
 class CallLog(Protocol):
@@ -91,10 +97,16 @@ class ApiLog(CallLog, Protocol):
 
 
 class Context(Protocol):
-    """What a check reads. All checks of a trial get the same object and may keep things on it."""
+    """What a check reads. All checks of a trial get the same object and may keep things on it.
+
+    An ``async def`` check awaits the methods; a plain ``def`` check calls them and gets the value itself
+    (annotate its argument as :class:`PlainContext`).
+    """
 
     prepared: Any
     """What ``prepare`` returned; stored nowhere."""
+    workspace: str
+    home: str
     cli: CallLog
     mcp: CallLog
     api: ApiLog
@@ -120,8 +132,38 @@ class Context(Protocol):
         ...
 
     async def exec(self, command: str, *, timeout_ms: int | None = None) -> Completed:
-        """Run a ``/bin/sh -lc`` command in the workspace. Never raises for what the command does."""
+        """Run a ``/bin/sh -lc`` command in the workspace. Never raises for how it ends."""
         ...
+
+
+class PlainCallLog(Protocol):
+    """:class:`CallLog` in a plain ``def`` check."""
+
+    def calls(self, name: str | None = None) -> Sequence[Any]: ...
+
+
+class PlainApiLog(PlainCallLog, Protocol):
+    """:class:`ApiLog` in a plain ``def`` check."""
+
+    def url(self, name: str) -> str: ...
+
+
+class PlainContext(Protocol):
+    """:class:`Context` as a plain ``def`` check sees it: methods give their value at once."""
+
+    prepared: Any
+    workspace: str
+    home: str
+    cli: PlainCallLog
+    mcp: PlainCallLog
+    api: PlainApiLog
+
+    def answer(self) -> str: ...
+    def transcript(self) -> str: ...
+    def turns(self) -> Sequence[Turn]: ...
+    def read_text(self, path: str) -> str: ...
+    def exists(self, path: str) -> bool: ...
+    def exec(self, command: str, *, timeout_ms: int | None = None) -> Completed: ...
 
 
 class ApiUrls(Protocol):
@@ -133,7 +175,8 @@ class ApiUrls(Protocol):
 
 
 class PrepareContext(Protocol):
-    """What ``prepare`` works with."""
+    """What an ``async def`` ``prepare`` or ``solution`` works with. A plain ``def`` one calls the methods
+    without ``await``."""
 
     cached: bool
     """Whether the case's cache was restored."""
@@ -170,12 +213,14 @@ class PrepareContext(Protocol):
 Judgement: TypeAlias = bool | Verdict | Mapping[str, Any]
 """What a validator may return: a bool, a ``Verdict``, or a dict with a ``Verdict``'s keys."""
 
-Validator: TypeAlias = Callable[[Context], Judgement | Awaitable[Judgement]]
-"""A code check: sync or async, one ``Context`` in. A failing ``assert`` is a failed check with its text; any
-other exception voids the trial."""
+Validator: TypeAlias = (
+    Callable[[Context], Judgement | Awaitable[Judgement]] | Callable[[PlainContext], Judgement]
+)
+"""A code check: one ``Context`` in. A failing ``assert`` is a failed check with its text; any other
+exception voids the trial."""
 
-Prepare: TypeAlias = Callable[[PrepareContext], Any]
+Prepare: TypeAlias = Callable[[PrepareContext], Any] | Callable[[Any], Any]
 """Setup before the agent: sync or async. What it returns reaches checks as ``prepared``."""
 
-Solution: TypeAlias = Callable[[PrepareContext], Any]
+Solution: TypeAlias = Callable[[PrepareContext], Any] | Callable[[Any], Any]
 """A reference solution: what ``--self-test`` runs in the agent's place."""
