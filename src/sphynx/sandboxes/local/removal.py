@@ -16,7 +16,7 @@ class _TooMany(Exception):
 
 
 async def remove(folder: Path) -> bool:
-    """Remove ``folder`` and all below it; false when something could not be removed."""
+    """Remove ``folder`` and all below it, or a file; false when something could not be removed."""
     if _remove(str(folder), _SMALL) is None:
         return bool(await asyncio.to_thread(_remove, str(folder), None))
     return not os.path.lexists(folder)
@@ -30,6 +30,8 @@ def remove_now(folder: Path) -> bool:
 
 def _remove(folder: str, budget: int | None) -> bool | None:
     """True or false when done, ``None`` when ``budget`` entries were not enough."""
+    if not os.path.isdir(folder) or os.path.islink(folder):
+        return _unlink(folder, os.path.dirname(folder))
     counter = None if budget is None else [budget]
     try:
         return _remove_tree(folder, counter)

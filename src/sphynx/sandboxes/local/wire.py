@@ -6,6 +6,7 @@ environment, so neither its size nor its secrets matter. Standard library only.
 
 from __future__ import annotations
 
+import array
 import json
 import os
 import socket
@@ -19,7 +20,7 @@ INLINE = 32_000
 """Longest message sent in the packet itself, in bytes."""
 _PACKET = 65_536
 _BIG = b"@"
-_MOST_FILES = 8
+_ROOM = socket.CMSG_SPACE(8 * array.array("i").itemsize)
 
 
 def send(sock: socket.socket, message: dict[str, Any], files: Sequence[int] = ()) -> None:
@@ -44,7 +45,12 @@ def _send(sock: socket.socket, data: bytes, files: Sequence[int]) -> None:
 
 def receive(sock: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
     """The next message and its files (close-on-exec); ``None`` at the end of the connection."""
-    data, files, _, _ = socket.recv_fds(sock, _PACKET, _MOST_FILES, socket.MSG_CMSG_CLOEXEC)
+    # socket.recv_fds drops its flags, and then every command would inherit what is received
+    data, extra, _, _ = sock.recvmsg(_PACKET, _ROOM, socket.MSG_CMSG_CLOEXEC)
+    received = array.array("i")
+    for _, _, content in extra:
+        received.frombytes(content[: len(content) - len(content) % received.itemsize])
+    files = received.tolist()
     if not data:
         return None, files
     if data == _BIG:
