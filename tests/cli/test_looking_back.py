@@ -15,6 +15,7 @@ def failed_run(project: CommandLine) -> str:
     project.suite(
         """
         def exact_text(ctx):
+            print("looking at hello.txt")
             text = 'hello.txt says "helo", expected "hello"'
             return Verdict(False, text, score=0.8, metrics={"letters": 4})
         def is_there(ctx):
@@ -32,13 +33,14 @@ def test_show_prints_a_trial_again_with_transcript_verdict_and_diff(project: Com
     done = project.sphynx("show", batch, "--case", "writes-hello", "--trial", "2")
     assert done.code == 0, done.err
     lines = done.out.splitlines()
-    head = r"writes-hello on command/scripted@agent, trial 2: failed in \d\.\ds, "
+    head = r"writes-hello on command/scripted@agent, trial 2: failed in [\d.]+m?s, "
     assert re.fullmatch(head + "isolation none, harness command.*", lines[0])
     text = done.out
     assert "  ❯ User\n    Write hello\n  ◆ Agent\n" in text
     assert "  ✗ failed · 1 of 2 checks passed\n    ✗ exact_text · " in text
     assert '      hello.txt says "helo", expected "hello"\n' in text
     assert "    ✓ is_there · " in text
+    assert "  exact_text printed\n    stdout │ looking at hello.txt\n" in text
     assert re.search(r"  changed   hello\.txt  \+1 -0\n {12}@@ -0,0 \+1(,1)? @@\n {12}\+helo\n", text)
     assert "  measured  exact_text: score 0.8, letters 4\n" in text
 
@@ -48,8 +50,8 @@ def test_show_prints_the_grid_of_a_batch_and_of_the_newest_one(project: CommandL
     named, newest, begun = (project.sphynx("show", *args) for args in ([batch], [], [batch[:15]]))
     assert named.out == newest.out == begun.out
     assert "    ✗ command/scripted@agent   ✗✗   0%   2 of 2 scored   95% CI 0-66" in named.out
-    assert "exact_text  0.8 ± 0" in named.out
-    assert "exact_text.letters  4 ± 0" in named.out
+    assert "      exact_text: score  mean 0.8 ± 0   0.8 to 0.8   2 trials\n" in named.out
+    assert "      exact_text: letters  mean 4 ± 0   4 to 4   2 trials\n" in named.out
 
 
 def test_show_as_json_is_the_wire_batch(project: CommandLine) -> None:

@@ -31,6 +31,9 @@ def conclude(run: Run, results: Sequence[BatchResult], reports: Reports) -> int:
     nothing = nothing_scored(records)
     for error in errors:
         _error(run, error)
+    for problem in found:
+        if problem.status is None:
+            _error(run, problem.text)
     if found:
         tail = ", nothing was scored" if nothing else ""
         _error(run, f"gate failed: {headline(found)}{tail} (--fail-on {fail_on})")

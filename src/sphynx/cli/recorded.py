@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from sphynx.cli.render import figures, grid, summary
 from sphynx.cli.render.board import Board
 from sphynx.cli.render.diff import diff_lines
+from sphynx.cli.render.evidence import evidence_lines
 from sphynx.cli.render.style import Style, words
 from sphynx.cli.render.text import clean, one_line
 from sphynx.cli.render.transcript import Speaker, Transcript
@@ -110,6 +111,7 @@ def trial_lines(stored: StoredBatch, trial: StoredTrial, style: Style) -> Iterat
     for event in read_events(trial.folder):
         yield from transcript.event(speaker, event)
     yield from transcript.settled(speaker, verdict_lines(record, style, every=True), record.reason)
+    yield from evidence_lines(record, style)
     yield from _notes(record)
     yield from diff_lines(record, style)
     yield ""

@@ -34,7 +34,7 @@ def test_wide_characters_count_twice() -> None:
 
 def test_numbers_read_as_people_write_them() -> None:
     assert [figures.duration(ms) for ms in (0, 340, 41_200, 59_990, 300_000, 3_720_000)] == [
-        "0.0s", "0.3s", "41.2s", "1m00s", "5m00s", "1h02m",
+        "0ms", "0.3s", "41.2s", "1m00s", "5m00s", "1h02m",
     ]  # fmt: skip
     assert [figures.elapsed(ms) for ms in (42_000, 185_000)] == ["42s", "3m05s"]
     assert [figures.tokens(n) for n in (412, 12_345, 999_900, 1_400_000)] == ["412", "12k", "1.0M", "1.4M"]

@@ -20,64 +20,74 @@ class FailOn(StrEnum):
     never = "never"
 
 
+Paths = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="PATH", help="Eval files or folders; none: every *_eval.py below"),
+]
+Local = Annotated[bool, typer.Option("--local", help="Run on this machine")]
+Case = Annotated[list[str] | None, typer.Option(metavar="ID", help="Run one case; repeat for more")]
+Variant = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="LABEL",
+        help="Run one variant: harness/model, harness/model@profile or a profile name; repeat for more",
+    ),
+]
+Trials = Annotated[int | None, typer.Option(min=1, max=10, metavar="N", help="Trials per case and variant")]
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", min=1, metavar="N", help="Trials at a time (default: cores, at most 4)"),
+]
+Gate = Annotated[
+    FailOn,
+    typer.Option(
+        help="The gate. failures: a trial that did not pass fails it; strict: also one that is missing; "
+        "never: trials do not matter",
+    ),
+]
+Timeout = Annotated[
+    float | None, typer.Option(metavar="SECONDS", help="Stop the whole run after this long and exit 1")
+]
+Output = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a JSON report")]
+Junit = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a JUnit XML report")]
+Json = Annotated[bool, typer.Option("--json", help="Print each finished batch as JSON and nothing else")]
+Resume = Annotated[
+    str | None, typer.Option(metavar="BATCH", help="Run only the trials a stopped batch lacks")
+]
+RetryVoid = Annotated[
+    bool, typer.Option("--retry-void", help="With --resume: void and timed-out trials run again too")
+]
+Isolate = Annotated[bool, typer.Option("--isolate", help="Run each trial inside bubblewrap (Linux)")]
+Keep = Annotated[bool, typer.Option("--keep-workspace", help="Keep each trial's workspace beside its record")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would run, start nothing")]
+SelfTest = Annotated[
+    bool, typer.Option("--self-test", help="Do the checks fail an untouched workspace and pass its solution?")
+]
+NoWait = Annotated[bool, typer.Option("--no-wait", hidden=True)]
+Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors")]
+
+
 def run_eval(
-    paths: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="[PATH]...", help="Eval files or folders; none: every *_eval.py below"),
-    ] = None,
-    local: Annotated[bool, typer.Option("--local", help="Run on this machine")] = False,
-    case: Annotated[
-        list[str] | None, typer.Option("--case", metavar="ID", help="Run one case; repeat for more")
-    ] = None,
-    variant: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--variant", metavar="LABEL",
-            help="Run one variant: harness/model, harness/model@profile or a profile name; repeat for more",
-        ),
-    ] = None,
-    trials: Annotated[
-        int | None, typer.Option(min=1, max=10, metavar="N", help="Trials per case and variant")
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option("--jobs", "-j", min=1, metavar="N", help="Trials at a time (default: cores, at most 4)"),
-    ] = None,
-    fail_on: Annotated[
-        FailOn,
-        typer.Option(
-            help="The gate. failures: a trial that did not pass fails it; strict: also one that is missing; "
-            "never: trials do not matter",
-        ),
-    ] = FailOn.failures,
-    timeout: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Stop the whole run after this long and exit 1")
-    ] = None,
-    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a JSON report")] = None,
-    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a JUnit XML report")] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print each finished batch as JSON and nothing else")
-    ] = False,
-    resume: Annotated[
-        str | None, typer.Option(metavar="BATCH", help="Run only the trials a stopped batch lacks")
-    ] = None,
-    retry_void: Annotated[
-        bool, typer.Option("--retry-void", help="With --resume: void and timed-out trials run again too")
-    ] = False,
-    isolate: Annotated[
-        bool, typer.Option("--isolate", help="Run each trial inside bubblewrap (Linux)")
-    ] = False,
-    keep_workspace: Annotated[
-        bool, typer.Option("--keep-workspace", help="Keep each trial's workspace beside its record")
-    ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run, start nothing")] = False,
-    self_test: Annotated[
-        bool,
-        typer.Option("--self-test", help="Do the checks fail an untouched workspace and pass its solution?"),
-    ] = False,
-    no_wait: Annotated[bool, typer.Option("--no-wait", hidden=True)] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors")] = False,
-) -> int:  # fmt: skip
+    paths: Paths = None,
+    local: Local = False,
+    case: Case = None,
+    variant: Variant = None,
+    trials: Trials = None,
+    jobs: Jobs = None,
+    fail_on: Gate = FailOn.failures,
+    timeout: Timeout = None,
+    output: Output = None,
+    junit: Junit = None,
+    json: Json = False,
+    resume: Resume = None,
+    retry_void: RetryVoid = False,
+    isolate: Isolate = False,
+    keep_workspace: Keep = False,
+    dry_run: DryRun = False,
+    self_test: SelfTest = False,
+    no_wait: NoWait = False,
+    debug: Debug = False,
+) -> int:
     """Run eval suites and gate on the results.
 
     Exit codes: 0 the gate passed, 2 it failed, 1 an error, 130 interrupted, 143 terminated.

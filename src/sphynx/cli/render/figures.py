@@ -6,8 +6,10 @@ from datetime import datetime
 
 
 def duration(ms: float) -> str:
-    """``0.3s``, ``41.2s``, ``5m00s``, ``1h02m``."""
-    seconds = max(0.0, ms) / 1000
+    """``31ms``, ``0.3s``, ``41.2s``, ``5m00s``, ``1h02m``."""
+    if round(ms) < 100:
+        return f"{max(0, round(ms))}ms"
+    seconds = ms / 1000
     if round(seconds, 1) < 60:
         return f"{seconds:.1f}s"
     return elapsed(ms)

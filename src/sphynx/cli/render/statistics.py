@@ -76,12 +76,10 @@ def _chances(found: Distribution) -> str:
 def _scores(records: Sequence[TrialRecord]) -> list[str]:
     lines: list[str] = []
     for item in measured(records):
-        name = (
-            one_line(item.check) if item.metric is None else f"{one_line(item.check)}.{one_line(item.metric)}"
-        )
-        values = figures.number(item.spread.mean)
+        values = f"mean {figures.number(item.spread.mean)}"
         if item.spread.count > 1:
             values += f" ± {figures.number(item.spread.deviation)}"
             values += f"   {figures.number(item.spread.low)} to {figures.number(item.spread.high)}"
+        name = f"{one_line(item.check)}: {one_line(item.metric or 'score')}"
         lines.append(f"{name}  {values}   {figures.plural(item.spread.count, 'trial')}")
     return lines

@@ -64,7 +64,9 @@ def _failed_checks(record: TrialRecord) -> list[str]:
         if not message:
             said.append(f"{name} did not pass")
         else:
-            said.append(message if len(failing) == 1 else f"{name}: {message}")
+            # A command's name says what was run, its message only how it ended.
+            alone = len(failing) == 1 and item.get("kind") != "command"
+            said.append(message if alone else f"{name}: {message}")
     if not said:
         said = [
             f"exit {step.exit_code}: {one_line(step.command)}"
