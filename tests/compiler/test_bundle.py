@@ -194,6 +194,23 @@ def test_an_include_that_leaves_the_project_or_finds_nothing_is_refused(
     assert refused(root, "evals/x_eval.py", (pattern,)).message == text
 
 
+def test_a_broken_link_in_an_included_folder_is_named_and_a_pipe_is_left_out(write) -> None:
+    root = write({"x_eval.py": SUITE, "data/a": "1"})
+    os.mkfifo(root / "data/pipe")
+    assert set(contents(root, "x_eval.py", ("data",)).files) == {"x_eval.py", "data/a"}
+    os.symlink(root / "nothing", root / "data/broken")
+    assert refused(root, "x_eval.py", ("data",)).message == "data/broken: is a link to nothing"
+
+
+def test_a_staging_folder_that_cannot_be_written_is_named(write, tmp_path) -> None:
+    made = contents(write({"x_eval.py": SUITE}), "x_eval.py")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(
+        CompileError, match=f"cannot write a bundle to {tmp_path}/file/staging: Not a directory"
+    ):
+        bundle.write(made, tmp_path / "file" / "staging")
+
+
 def test_a_syntax_error_in_a_module_only_imported_inside_a_function_is_shown(write) -> None:
     root = write({"x_eval.py": "def f():\n    import broken\n" + SUITE, "broken.py": "X = 1\nX = = 2\n"})
     assert refused(root, "x_eval.py").message == "broken.py:2: SyntaxError: invalid syntax"

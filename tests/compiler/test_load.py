@@ -226,6 +226,13 @@ def test_a_file_name_with_a_dot_is_refused(write) -> None:
         load_suites(root / "smoke.v2_eval.py")
 
 
+def test_a_file_named_like_a_module_of_python_is_refused(write) -> None:
+    root = write({"json.py": SUITE})
+    with pytest.raises(CompileError) as caught:
+        load_suites(root / "json.py")
+    assert caught.value.message == 'json.py: the name "json" is taken by another module'
+
+
 def test_a_file_name_that_is_no_identifier_works(write) -> None:
     root = write({"my-first_eval.py": SUITE})
     assert names(root / "my-first_eval.py") == ["smoke"]

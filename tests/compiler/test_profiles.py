@@ -107,8 +107,8 @@ def test_links_are_neither_followed_nor_shipped(tmp_path: Path) -> None:
 
 
 def test_the_profiles_own_gitignore_counts_and_files_above_do_not(tmp_path: Path) -> None:
-    fill(tmp_path, {".gitignore": "*.log\n/home/.cache/\n", "home/a.log": "", "home/.cache/x": "", "home/b": "",
-                    "workspace/home/.cache/y": ""})  # fmt: skip
+    files = ["home/a.log", "home/.cache/x", "home/b", "workspace/home/.cache/y"]
+    fill(tmp_path, {".gitignore": "*.log\n/home/.cache/\n", **dict.fromkeys(files, "")})
     (tmp_path / ".gitignore").write_text("*\n")
     assert list(collected(tmp_path).files) == ["home/b", "workspace/home/.cache/y"]
 

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sphynx.compiler.closure import Closure, closure
+from sphynx.compiler.closure import Closure, closure, unreadable
 from sphynx.compiler.include import included
 from sphynx.compiler.load import Loaded, shown_path
 from sphynx.compiler.requirements import pinned
 from sphynx.contracts import BundleRef
+from sphynx.errors import CompileError
 
 FORMAT = 1
 MANIFEST = "bundle.json"
@@ -64,32 +65,50 @@ def collect(loaded: Loaded, include: Iterable[str], cwd: Path) -> Contents:
     sources.sort(key=lambda name: name != place.entry)
     return Contents(
         manifest,
-        {name: path.read_bytes() for name, path in paths.items()},
+        {name: _content(name, path) for name, path in paths.items()},
         sources,
         [*_dynamic(found, cwd), *_missing(needs.missing, place.path, cwd)],
     )
 
 
+def _content(name: str, path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise unreadable(name, error) from error
+
+
 def write(contents: Contents, staging: Path) -> BundleRef:
     """Put a bundle into ``staging/<digest>/``; one that is already there whole is used as it is.
 
-    The folder appears in one step, so another run never sees half of it.
+    The folder appears in one step, so another run never sees half of it. ``CompileError`` when it cannot be
+    written.
     """
     digest = contents.digest
     folder = staging / digest
-    if _same(folder, contents):
-        os.utime(folder)
-        return BundleRef(folder, digest)
-    staging.mkdir(parents=True, exist_ok=True)
+    try:
+        if _same(folder, contents):
+            os.utime(folder)
+        else:
+            _write(contents, staging, digest)
+    except OSError as error:
+        raise CompileError(
+            f"cannot write a bundle to {staging}: {error.strerror}",
+            hint="name another folder with SPHYNX_LOCAL_ROOT",
+        ) from error
+    return BundleRef(folder, digest)
+
+
+def _write(contents: Contents, staging: Path, digest: str) -> None:
     mark = secrets.token_hex(6)
     fresh = staging / f"entry-{digest}-{mark}"
+    fresh.mkdir(parents=True)
     for name, content in contents.files.items():
         path = fresh / TREE / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
     (fresh / MANIFEST).write_text(manifest_text(contents.manifest), "utf-8")
-    _move_into_place(fresh, folder, staging / f"retired-{digest}-{mark}", contents)
-    return BundleRef(folder, digest)
+    _move_into_place(fresh, staging / digest, staging / f"retired-{digest}-{mark}", contents)
 
 
 def _move_into_place(fresh: Path, folder: Path, retired: Path, contents: Contents) -> None:

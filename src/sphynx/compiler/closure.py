@@ -50,6 +50,7 @@ def closure(place: Layout, ran: Mapping[str, Path]) -> Closure:
     """
     walk = _Walk(place)
     walk.add(place.module)
+    walk.read(place.path, place.module.rpartition(".")[0])
     for name, file in sorted(ran.items()):
         walk.add_ran(name, file)
     walk.follow()
@@ -71,6 +72,11 @@ def check_travels(file: Path, root: Path) -> None:
         raise CompileError(
             f"{shown}: is a link that leaves the project", hint="copy the file into the project"
         )
+
+
+def unreadable(shown: str, error: OSError) -> CompileError:
+    """A file that is there and cannot be read."""
+    return CompileError(f"{shown}: cannot be read: {error.strerror}")
 
 
 class _Walk:
@@ -159,6 +165,8 @@ def _finder(folder: str) -> FileFinder:
 def _tree(file: Path, root: Path) -> ast.Module:
     try:
         return ast.parse(file.read_bytes(), str(file))
+    except OSError as error:
+        raise unreadable(file.relative_to(root).as_posix(), error) from error
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
         shown = file.relative_to(root).as_posix() + (f":{line}" if line else "")

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sphynx.compiler import bundle, discovery
 from sphynx.compiler.assemble import all_problems, assemble, needs_python
@@ -14,8 +15,10 @@ from sphynx.compiler.compiled import CompiledSuite
 from sphynx.compiler.load import Loaded, load, shown_path
 from sphynx.compiler.project import absolute
 from sphynx.errors import CompileError, DefinitionError, Problem
-from sphynx.schema.wire import SuiteBatchRequest
 from sphynx.suite.suites import Suite
+
+if TYPE_CHECKING:
+    from sphynx.schema.wire import SuiteBatchRequest  # 150 ms that a local run does not need
 
 
 def compile_files(

@@ -62,7 +62,9 @@ def _rule(line: str) -> Rule | None:
     if not pattern:
         return None
     by_name = "/" not in pattern
-    source = _translate(pattern.removeprefix("/"))
+    pattern = pattern.removeprefix("/")
+    literal = re.match(r"[^*?\[\\]*", pattern)
+    source = _translate(pattern, literal.end() if literal and not by_name else 0)
     return Rule(re.compile(source, re.DOTALL), negated, folders_only, by_name) if source is not None else None
 
 
@@ -77,14 +79,18 @@ def _without_trailing_blanks(line: str) -> str:
 
 
 @cache
-def _translate(pattern: str) -> str | None:
-    """A regular expression for git's wildmatch with path names; ``None`` when the pattern can never match."""
+def _translate(pattern: str, start: int) -> str | None:
+    """A regular expression for git's wildmatch with path names; ``None`` when the pattern can never match.
+
+    At ``start`` git begins to look at wildcards: it compares the text before them apart, so that ``**`` there
+    counts as if a slash stood before it.
+    """
     out: list[str] = []
     at = 0
     while at < len(pattern):
         char = pattern[at]
         if char == "*":
-            text, at = _stars(pattern, at)
+            text, at = _stars(pattern, at, start)
             out.append(text)
         elif char == "?":
             out.append("[^/]")
@@ -106,16 +112,16 @@ def _translate(pattern: str) -> str | None:
     return "".join(out)
 
 
-def _stars(pattern: str, at: int) -> tuple[str, int]:
+def _stars(pattern: str, at: int, start: int) -> tuple[str, int]:
     end = at
     while end < len(pattern) and pattern[end] == "*":
         end += 1
-    after_slash = at == 0 or pattern[at - 1] == "/"
-    if end - at >= 2 and after_slash and end == len(pattern):
-        return ".+" if at else ".*", end
-    if end - at >= 2 and after_slash and pattern[end] == "/":
-        return "(?:.*/)?", end + 1
-    return "[^/]*", end
+    if end - at < 2 or not (at == start or pattern[at - 1] == "/"):
+        return "[^/]*", end
+    if end == len(pattern):
+        return ".*", end
+    slash = re.compile(r"\\?/").match(pattern, end)
+    return ("(?:.*/)?", slash.end()) if slash else ("[^/]*", end)
 
 
 def _bracket(pattern: str, at: int) -> tuple[str, int] | None:

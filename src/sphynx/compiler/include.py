@@ -55,5 +55,9 @@ def _files(path: Path, root: Path) -> set[Path]:
                 raise CompileError(
                     f"{shown}: is a link to a folder, which does not travel", hint="name the folder itself"
                 )
-        out.update(Path(top, name) for name in names)
+        for file in (Path(top, name) for name in names):
+            if file.is_file():
+                out.add(file)
+            elif file.is_symlink():
+                raise CompileError(f"{file.relative_to(root).as_posix()}: is a link to nothing")
     return out

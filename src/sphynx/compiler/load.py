@@ -79,6 +79,11 @@ def _run(place: Layout, cwd: Path) -> Loaded:
         raise
     except BaseException as error:
         raise user_error(error, place, cwd) from error
+    if not _is_from(module, place.path):
+        raise CompileError(
+            f'{shown_path(place.path, cwd)}: the name "{place.module}" is taken by another module',
+            hint="rename the file",
+        )
     loaded = Loaded(place, [])
     took = time.monotonic() - started
     shown = shown_path(place.path, cwd)
@@ -100,6 +105,11 @@ def _run(place: Layout, cwd: Path) -> Loaded:
         if file and name != "__main__" and is_local(file, place.root):
             loaded.files[name] = Path(os.path.normpath(file))
     return loaded
+
+
+def _is_from(module: ModuleType, path: Path) -> bool:
+    file = getattr(module, "__file__", None)
+    return bool(file) and os.path.realpath(file) == os.path.realpath(path)
 
 
 def shown_path(path: Path, cwd: Path) -> str:

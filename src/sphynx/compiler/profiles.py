@@ -64,7 +64,12 @@ def collect(folder: str | Path, *, name: str, base: Path, harness: str) -> Profi
             hint=f"it is looked for beside the eval file, at {path}",
         )
     manifest = read_manifest(path, name)
-    files, skipped = _read_files(path, name)
+    try:
+        files, skipped = _read_files(path, name)
+    except OSError as error:
+        raise CompileError(
+            f'profile "{name}": cannot read {error.filename}: {error.strerror}', tag="ProfileUnreadable"
+        ) from error
     profile = Profile(
         name=name,
         files=files,
