@@ -101,6 +101,11 @@ def test_a_cases_source_comes_before_the_suites() -> None:
         ({"cache": {"key": "k", "path": "."}}, 'cache.path must name something inside the workspace, not "."'),
         ({"cache": {"key": "k", "path": "./.sphynx/x"}}, "cache.path must not be below .sphynx, which belongs to the trial"),
         ({"cache": {"key": "k", "path": "/x"}}, 'cache.path must be relative to the workspace, with forward slashes, not "/x"'),
+        ({"cache": {"key": "k", "path": 3}}, "cache.path must be text, not 3"),
+        ({"cache": {"key": "k", "path": "a\0b"}}, "cache.path must be valid Unicode without NUL characters"),
+        ({"cache": {"key": "k", "path": "a" * 513}}, "cache.path must be at most 512 characters, this one has 513"),
+        ({"cache": {"key": "k", "path": "C:/x"}}, 'cache.path must be relative to the workspace, with forward slashes, not "C:/x"'),
+        ({"solution": dict}, "solution must be a function, not the class dict"),
         ({"tags": "slow"}, 'tags must be a list of texts, not "slow"'),
         ({"tags": [""]}, "tags[0] must not be blank"),
         ({"tags": ["t" * 41]}, "tags[0] must be at most 40 characters, this one has 41"),
@@ -206,6 +211,9 @@ def test_what_a_variant_may_not_hold(fields: dict[str, Any], message: str) -> No
         (files({"/a": ""}), 'source: files()["/a"] must be relative to the workspace, with forward slashes, not "/a"'),
         (files({"a/": ""}), 'source: files()["a/"] must name a file, "a/" names a folder'),
         (files({"a": 3}), 'source: files()["a"] must be text, not 3'),  # type: ignore[dict-item]
+        (files({"a": "\0"}), 'source: files()["a"] must be valid Unicode without NUL characters'),
+        (repo(3), "source: repo() must be text, not 3"),  # type: ignore[arg-type]
+        (repo("a/b", ref=3), "source: repo() ref must be text, not 3"),  # type: ignore[arg-type]
         (files({"a": "", "./a": ""}), 'source: files()["./a"] is the same file as "a"'),
         (files({"a/b/c": "", "a": ""}), 'source: files()["a/b/c"] is below "a", which is a file'),
         (files({"a": "x" * 2_000_001}), "source: files() must hold at most 2,000,000 characters, there are 2,000,001"),

@@ -172,4 +172,4 @@ def _what(part: object) -> str:
     kind = getattr(part, "sphynx_kind", None)
     if kind is not None and not isinstance(part, type):
         return f"a {kind}"
-    return f"the class {part.__name__}" if isinstance(part, type) else show(part)
+    return show(part)

@@ -111,6 +111,8 @@ def show(value: object) -> str:
     elif isinstance(value, (list, tuple, dict, set)):
         size = len(cast("list[object]", value))
         text = f"a {type(cast('object', value)).__name__} of {size}"
+    elif isinstance(value, type):
+        text = f"the class {value.__name__}"
     elif callable(value):
         text = f"the function {getattr(value, '__name__', type(value).__name__)}"
     else:
