@@ -62,7 +62,8 @@ PATHS = [
 ]  # fmt: skip
 
 PATTERNS = [
-    "e**//", "d/f**", "a", "/a", "a/", "*.txt", "/*.txt", "d/*", "d/**", "**/b.txt", "**/e", "d/**/b.txt", "foo/*/baz",
+    "e**//", "d/f**", "foo**/baz",
+    "a", "/a", "a/", "*.txt", "/*.txt", "d/*", "d/**", "**/b.txt", "**/e", "d/**/b.txt", "foo/*/baz",
     "foo/**/baz", "*", "**", "!a", "*\n!b.txt", "*\n!d/\n!d/a", "d\n!d/a", "d/\n!d/a", "/d/e\n",
     "[a-c].txt", "[!b].txt", "[^b].txt", "[[:digit:]].tmp", "[]x].tmp", "?.txt", "??", "\\#hash",
     "#hash", "\\!bang", "!bang", "sp ace  ", "trail\\ ", "trail ", "\\[x]", "[[]x]", "a[-]b", "a[]]b",

@@ -8,14 +8,17 @@ import shutil
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from compiler.conftest import SUITE
 from compiler.test_compile import FULL
-from sphynx.compiler import compile_definition, compile_eval
+from sphynx.compiler import bundle, compile_definition, compile_eval
 from sphynx.compiler.bundle import Contents
+from sphynx.compiler.es_module import es_module, pack
+from sphynx.compiler.load import load
 from sphynx.compiler.sources import captured
 from sphynx.errors import CompileError, DefinitionError, UsageError
 from sphynx.schema.wire import SuiteBatchRequest
@@ -346,9 +349,7 @@ def test_a_missing_python_is_told(modules, tmp_path) -> None:
 @pytest.mark.parametrize("op", ["checks", "prepare"])
 def test_an_old_python_says_that_it_is_old(op: str) -> None:
     """The start of the real program, in an interpreter that claims to be 3.8."""
-    import sphynx.compiler.es_module as es_module
-
-    text = Path(es_module.__file__).with_name("start_program.py").read_text()
+    text = Path(bundle.__file__).with_name("start_program.py").read_text()
     head = "import sys\nsys.version_info, sys.version = (3, 8, 1), '3.8.1 (main)'\n"
     done = subprocess.run(
         [sys.executable, "-c", head + text, op], capture_output=True, text=True, check=False
@@ -430,3 +431,45 @@ def test_what_the_service_left_unreadable_is_named(
     done = node(modules["answers"][0], tmp_path, **env)
     assert done.returncode == 1
     assert part in str(verdict(done)["message"])
+
+
+def wheel(folder: Path, name: str, version: str) -> None:
+    """The smallest package that can be installed."""
+    info = f"{name}-{version}.dist-info"
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as archive:
+        archive.writestr(f"{name}.py", f"VERSION = '{version}'\n")
+        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        archive.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        archive.writestr(f"{info}/RECORD", "")
+
+
+@needs_node
+@pytest.mark.parametrize("there", [True, False])
+def test_pinned_requirements_that_are_missing_are_installed_beside_the_bundle(
+    there: bool, write, tmp_path
+) -> None:
+    root = write(
+        {"x_eval.py": SUITE.replace("return True", "import tinypin\n    return tinypin.VERSION == '1.5'")}
+    )
+    made = bundle.collect(load(root / "x_eval.py"), (), root)
+    made.manifest["requirements"] = ["tinypin==1.5"]
+    request = {"op": "checks", "suite": 0, "case": "says-hello", "capture": True}
+    (tmp_path / "check.mjs").write_text(es_module(pack(made), request))
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    if there:
+        wheel(wheels, "tinypin", "1.5")
+    links = {
+        "UV_FIND_LINKS": str(wheels),
+        "PIP_FIND_LINKS": str(wheels),
+        "UV_OFFLINE": "1",
+        "PIP_NO_INDEX": "1",
+    }
+    done = node(tmp_path / "check.mjs", tmp_path, UV_CACHE_DIR=str(tmp_path / "uv"), **links)
+    if there:
+        assert verdict(done) == {"passed": True}, done
+    else:
+        assert done.returncode == 1
+        assert str(verdict(done)["message"]).startswith("cannot install tinypin==1.5: ")

@@ -196,8 +196,9 @@ def _install(folder: str) -> None:
         check=False,
     )
     if done.returncode:
-        said = [line for line in done.stderr.splitlines() if line.strip()] or ["no reason given"]
-        raise Refused(f"cannot install {' '.join(wanted)}: {said[-1].strip()}")
+        lines = [line.strip() for line in done.stderr.splitlines()]
+        said = [line for line in lines if line and not line.startswith("hint:")] or ["no reason given"]
+        raise Refused(f"cannot install {' '.join(wanted)}: {said[-1]}")
     sys.path.append(target)
 
 
