@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sphynx.cli.out import Out
-from sphynx.cli.render import grid
+from sphynx.cli.render import figures, grid
 from sphynx.cli.render.board import Board
 from sphynx.cli.render.live import Live
 from sphynx.cli.render.problems import note_line
@@ -23,7 +23,18 @@ from sphynx.schema.records import BatchRecord, TrialRecord
 Mode = Literal["live", "plain", "silent"]
 _LONGEST_LINE = 4_000
 _SHOWN_EVENTS = 2_000
-"""Events of one trial that are printed; the journal keeps them all."""
+_SHOWN_CHARACTERS = 500_000
+"""Of one trial's transcript, and again of what its steps print. The journal keeps every event."""
+
+
+@dataclass(slots=True)
+class _Told:
+    """How much of one trial has been shown."""
+
+    events: int = 0
+    characters: int = 0
+    hidden: int = 0
+    printed: int = 0
 
 
 class Screen:
@@ -53,7 +64,7 @@ class Screen:
         self._on_batch = on_batch
         self._shared = Transcript(err.style)
         self._own: dict[TrialKey, tuple[Transcript, list[str]]] = {}
-        self._events: dict[TrialKey, int] = {}
+        self._told: dict[TrialKey, _Told] = {}
         self._partial: dict[tuple[TrialKey, str], str] = {}
         self._started = time.monotonic()
         self._live = Live(err.write, self._footer) if mode == "live" else None
@@ -81,14 +92,24 @@ class Screen:
             return
         if self._partial:
             self._rest(key)
-        count = self._events[key] = self._events.get(key, 0) + 1
-        if count <= _SHOWN_EVENTS:
-            self._tell(key, lambda transcript, speaker: transcript.event(speaker, event))
+        told = self._told.setdefault(key, _Told())
+        if told.events >= _SHOWN_EVENTS or told.characters >= _SHOWN_CHARACTERS:
+            told.hidden += 1
+            return
+        told.events += 1
+        told.characters += self._tell(key, lambda transcript, speaker: transcript.event(speaker, event))
 
     def output(self, key: TrialKey, stage: str, text: str) -> None:
         """Something a step of the trial printed: shown at once, also where transcripts wait."""
-        if self._mode != "silent":
-            self._show_output(key, stage, self._whole_lines(key, stage, text))
+        if self._mode == "silent":
+            return
+        told = self._told.setdefault(key, _Told())
+        if told.printed >= _SHOWN_CHARACTERS:
+            return
+        told.printed += len(text)
+        if told.printed >= _SHOWN_CHARACTERS:
+            text += f"\n… {stage} prints more than is shown here\n"
+        self._show_output(key, stage, self._whole_lines(key, stage, text))
 
     def _show_output(self, key: TrialKey, stage: str, text: str) -> None:
         if not text.strip():
@@ -124,9 +145,9 @@ class Screen:
         if self._mode == "silent" or record.status == "cancelled":
             return
         self._rest(key)
-        hidden = self._events.pop(key, 0) - _SHOWN_EVENTS
-        if hidden > 0:
-            more = [f"    … {hidden:,} more events, all in the journal"]
+        told = self._told.pop(key, None)
+        if told is not None and told.hidden:
+            more = [f"    … {figures.plural(told.hidden, 'more event')}, all in the journal"]
             self._tell(key, lambda transcript, speaker: more)
         verdict = verdict_lines(record, self._err.style)
         self._tell(key, lambda transcript, speaker: transcript.settled(speaker, verdict, record.reason))
@@ -188,13 +209,17 @@ class Screen:
         status = grid.status_line(boards, self._jobs, now, self._started, style)
         return [*grid.live_lines(boards, style, now, height=lines - 1), status]
 
-    def _tell(self, key: TrialKey, say: Callable[[Transcript, Speaker], list[str]]) -> None:
+    def _tell(self, key: TrialKey, say: Callable[[Transcript, Speaker], list[str]]) -> int:
+        """Show what ``say`` gives, now or when the trial settles; gives its characters."""
         speaker = self._speaker(key)
         if self._in_order:
-            self._lines(say(self._shared, speaker))
-            return
-        transcript, lines = self._own.setdefault(key, (Transcript(self._err.style), []))
-        lines += say(transcript, speaker)
+            new = say(self._shared, speaker)
+            self._lines(new)
+        else:
+            transcript, lines = self._own.setdefault(key, (Transcript(self._err.style), []))
+            new = say(transcript, speaker)
+            lines += new
+        return sum(map(len, new))
 
     def _speaker(self, key: TrialKey) -> Speaker:
         board = self.boards.get(key.batch_id)

@@ -223,8 +223,8 @@ def test_every_problem_of_a_definition_is_told_with_its_hint() -> None:
     assert error_lines(DefinitionError(problems), WIDE) == [
         'error: smoke_eval.py: suite "smoke", case "writes-hello": unknown field "timout_ms"',
         '  hint: did you mean "timeout_ms"?',
-        'error: smoke_eval.py: suite "smoke", case "Reads It": id must be lowercase letters, digits and single'
-        " hyphens, at most 100",
+        'error: smoke_eval.py: suite "smoke", case "Reads It": '
+        "id must be lowercase letters, digits and single hyphens, at most 100",
         "error: 2 problems in 1 file, nothing was started",
     ]
     assert error_lines(SphynxError("no case", hint="there are: a, b"), WIDE) == [

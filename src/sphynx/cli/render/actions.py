@@ -17,6 +17,7 @@ _TELLING = (
     "skill", "command", "cmd", "file_path", "filePath", "path", "file", "pattern", "query", "url", "name",
     "title", "description", "prompt",
 )  # fmt: skip
+_FILES = 20
 _LONGEST = 4_000
 """Characters of a command or a tool's input that are looked at; a line on screen shows less."""
 
@@ -50,8 +51,9 @@ def of_tool(name: str, payload: str | None) -> Action:
 
 def of_files(paths: Sequence[str]) -> Action:
     """Files that were written, by base name."""
-    names = [PurePosixPath(one_line(path)).name or one_line(path) for path in paths]
-    return Action("write", "wrote", ", ".join(names))
+    names = [PurePosixPath(one_line(path)).name or one_line(path) for path in paths[:_FILES]]
+    more = f" and {len(paths) - _FILES:,} more" if len(paths) > _FILES else ""
+    return Action("write", "wrote", ", ".join(names) + more)
 
 
 def _first_line(text: str) -> str:

@@ -64,7 +64,7 @@ def style_of(stream: TextIO, environ: Mapping[str, str] = os.environ) -> Style:
     """The style for ``stream``: ``NO_COLOR``, ``FORCE_COLOR``, ``TERM=dumb`` and the encoding decide."""
     terminal = stream.isatty()
     dumb = environ.get("TERM", "") in ("dumb", "unknown") or (terminal and not environ.get("TERM"))
-    encoding = (getattr(stream, "encoding", None) or "ascii").lower().replace("-", "").replace("_", "")
+    encoding = (getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "").replace("_", "")
     colour = terminal and not dumb
     if environ.get("FORCE_COLOR", "") not in ("", "0"):
         colour = True

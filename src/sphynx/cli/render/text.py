@@ -97,11 +97,15 @@ def _wrap_line(line: str, cells: int) -> list[str]:
 
 def _chop(word: str, indent: str, cells: int) -> list[str]:
     """A word, cut only when no line could hold it."""
+    if cell_len(word) <= cells:
+        return [word]
     parts: list[str] = []
-    while cell_len(word) > cells:
-        head = word[:cells]
-        while cell_len(head) > cells:
-            head = head[:-1]
-        parts.append(head)
-        word = indent + word[len(head) :]
-    return [*parts, word]
+    current, room = "", cells
+    for char in word:
+        taken = cell_len(char)
+        if taken > room:
+            parts.append(current)
+            current, room = indent, cells - len(indent)
+        current += char
+        room -= taken
+    return [*parts, current]

@@ -17,6 +17,7 @@ _VERB = 8
 _VERB_COLOURS = {"run": "blue", "read": "dim", "search": "cyan", "write": "green", "tool": "yellow"}
 _TRACED = 12
 """Commands the shell recorder saw that are shown per turn; it may have seen hundreds."""
+_LONGEST = 2_000
 _LIVE_LINES = 200
 _LIVE_CHARACTERS = 40_000
 
@@ -68,7 +69,7 @@ class Transcript:
         if isinstance(event, Finished):
             turn.finished = True
             if event.reason.startswith("failed:"):
-                turn.failure = one_line(event.reason.removeprefix("failed:"))
+                turn.failure = one_line(event.reason[:_LONGEST].removeprefix("failed:"))
             return []
         lines = self._header(speaker)
         if isinstance(event, Message):
@@ -148,7 +149,7 @@ class Transcript:
         elif isinstance(event, ToolCall):
             action = actions.of_tool(event.name, event.input)
             if event.error:
-                tail = "  " + self.style.paint("✗ " + cut(one_line(event.error), 60), "red")
+                tail = "  " + self.style.paint("✗ " + cut(one_line(event.error[:_LONGEST]), 60), "red")
         else:
             action = actions.of_files(event.paths)
         slow = _span(event.started_at, event.at)
