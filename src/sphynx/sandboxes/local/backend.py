@@ -158,8 +158,9 @@ class LocalBackend:
 
     async def aclose(self) -> None:
         """Close every sandbox that is still open, and the processes behind them."""
-        for box in list(self._boxes):
-            await box.close()
+        async with asyncio.TaskGroup() as closing:
+            for box in self._boxes:
+                closing.create_task(box.close())
         for task in self._zygotes.values():
             task.cancel()
             await asyncio.wait([task])

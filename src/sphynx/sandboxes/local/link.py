@@ -274,14 +274,15 @@ class ZygoteLink:
     async def lease(self, env: Mapping[str, str], workspace: str) -> Lease:
         """A supervisor for one trial: one that has just ended another, or a new one."""
         while True:
-            link = self._idle.pop() if self._idle else await self._start({"op": "fork"}, [])
+            used = bool(self._idle)
+            link = self._idle.pop() if used else await self._start({"op": "fork"}, [])
             try:
                 await link.open(env, workspace)
-            except StageError:
-                if link.alive:
-                    raise
-            else:
                 return Lease(link, self._keep)
+            except BaseException as problem:
+                link.drop()
+                if not (used and isinstance(problem, StageError)):  # one killed while idle is replaced
+                    raise
 
     async def isolated(
         self, argv: Sequence[str], files: Sequence[int], env: Mapping[str, str], workspace: str

@@ -36,6 +36,7 @@ def warm_up(folder: str, fresh: str) -> tuple[Callable[..., int] | None, dict[st
     sys.stderr = sys.__stderr__ = _stream(2)
     from sphynx.errors import CompileError
     from sphynx.guest import bundle, program
+    from sphynx.sandboxes.local import guest_child  # noqa: F401 - so that no child has to import it
 
     try:
         loaded = bundle.load(folder)
