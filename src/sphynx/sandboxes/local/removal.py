@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import stat
 from pathlib import Path
 
 _SMALL = 300
 """Entries removed on the event loop; a thread costs more than that many unlinks."""
+
+_LONG = 2_000
+"""Characters of a path; with 4,096 the system takes no more, and one name may have 255."""
 
 
 class _TooMany(Exception):
@@ -55,10 +59,23 @@ def _remove_tree(folder: str, counter: list[int] | None) -> bool:
                 if counter[0] < 0:
                     raise _TooMany
             if entry.is_dir(follow_symlinks=False):
-                waiting.append((entry.path, False))
+                waiting.append((_shortened(entry.path, folder), False))
             else:
                 clean = _unlink(entry.path, path) and clean
     return clean
+
+
+def _shortened(path: str, top: str) -> str:
+    """``path``, moved up to ``top`` when it is so long that what lies below it would have no path any more."""
+    if len(path) < _LONG:
+        return path
+    short = f"{top}/.deep-{secrets.token_hex(8)}"
+    try:
+        os.chmod(os.path.dirname(path), stat.S_IRWXU)
+        os.rename(path, short)
+    except OSError:
+        return path
+    return short
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:
