@@ -15,6 +15,9 @@ from sphynx.redaction.spans import MARK, Span, View, merged, replaced
 PEM_LIMIT = 32_768
 """A private key block is at most this many characters; a longer one counts as never closed."""
 
+_PASSES = 4
+"""What is left when something is gone may be a credential too: a URL whose password held a key block."""
+
 
 def _token(needle: str, rest: str) -> tuple[str, re.Pattern[str]]:
     return needle, re.compile(re.escape(needle) + rest)
@@ -66,9 +69,12 @@ _MARKERS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 def redact_shapes(text: str) -> str:
     """``text`` with everything that looks like a credential replaced by the mark."""
-    if has_escapes(text):
-        return _redact_coloured(text)
-    return replaced(text, shape_spans(text))
+    for _ in range(_PASSES):
+        clean = _redact_coloured(text) if has_escapes(text) else replaced(text, shape_spans(text))
+        if clean == text:
+            break
+        text = clean
+    return text
 
 
 def shape_spans(text: str) -> list[Span]:

@@ -1,28 +1,11 @@
-"""Where things are: the project, its batches, the server to talk to."""
+"""Which server to talk to, and as whom."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 HOSTED_URL = "https://api.sphynx.sh"
 HOSTED_WEB_URL = "https://www.sphynx.sh"
-STATE = ".sphynx"
-
-
-def project_root(cwd: Path) -> Path:
-    """The nearest folder upwards with ``pyproject.toml``, else with ``.git``, else ``cwd`` itself."""
-    start = cwd.absolute()
-    for marker in ("pyproject.toml", ".git"):
-        for folder in (start, *start.parents):
-            if (folder / marker).exists():
-                return folder
-    return start
-
-
-def batches_folder(cwd: Path) -> Path:
-    """``.sphynx/batches`` of the project; nothing is created."""
-    return project_root(cwd) / STATE / "batches"
 
 
 def api_key(env: Mapping[str, str]) -> str | None:
