@@ -34,6 +34,7 @@ def test_an_unknown_command_is_an_error_with_1_not_the_gates_2(project: CommandL
     done = project.sphynx("evl")
     assert done.code == 1
     assert done.errors[0].startswith("error: no such command 'evl'")
+    assert done.errors[1] == "  hint: did you mean eval?"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -201,9 +201,28 @@ def test_dry_run_says_what_would_run_and_what_is_missing(project: CommandLine) -
     assert "API_TOKEN is not set" in refused.err
     there = project.sphynx("eval", "--local", "--dry-run", API_TOKEN="x" * 20)
     assert (there.code, there.err) == (0, "")
-    assert "API_TOKEN   found" in there.out
+    assert "  needs   API_TOKEN   found in the shell" in there.out
     assert "x" * 20 not in there.out
     assert project.batches == []
+
+
+def test_dry_run_says_which_agents_have_to_be_installed(project: CommandLine) -> None:
+    project.suite(
+        """
+        smoke = suite(id="smoke", prompt="x", cases=[case(id="a", validate=command("true"))],
+                      variants=[variant(harness="codex", model="gpt-5.6-sol")])
+        """
+    )
+    done = project.sphynx("eval", "--local", "--dry-run")
+    assert done.code == 1
+    needs, harness = done.out.splitlines()[1:3]
+    assert needs.startswith("  needs   OPENAI_API_KEY   missing   ")
+    found = re.fullmatch(r"  harness (codex \S+) +will be installed into \S+/local/harness", harness)
+    assert found
+    (project.local / "harness" / found[1].replace(" ", "_40")).mkdir(parents=True)
+    assert re.search(
+        r"^  harness codex \S+ +installed$", project.sphynx("eval", "--local", "--dry-run").out, re.M
+    )
 
 
 def test_dry_run_tells_what_the_last_batch_took(project: CommandLine) -> None:

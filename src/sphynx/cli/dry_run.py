@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from sphynx.cli.drive import Run
+from sphynx.cli.machine import home_relative
 from sphynx.cli.render import figures
 from sphynx.cli.render.problems import relative
 from sphynx.cli.render.style import Style
 from sphynx.cli.render.summary import run_cost
 from sphynx.cli.render.text import pad, width
 from sphynx.engine import LocalPlan, Need, PlannedSuite, list_batches, read_batch
+from sphynx.engine.batch import harness_version
 from sphynx.errors import ExitCode
+from sphynx.registry import load_harness
+from sphynx.sandboxes.local_root import LocalRoot, install_key
 from sphynx.schema.records import BatchRecord
 
-_LEAD = 10
+_WORD = 8
 _LOOKED_AT = 50
 """Newest batches that are searched for one of the same suite."""
 
@@ -25,7 +30,8 @@ def report(run: Run) -> int:
     out, plan = run.out, run.plan
     for suite in plan.suites:
         out.line(_head(suite, out.style, plan))
-    for line in _needs(plan.needs, out.style) + _history(plan):
+    facts = [*_needs(plan, out.style), *_harnesses(plan)]
+    for line in _lines(facts) + _history(plan):
         out.line(line)
     if not plan.missing:
         return ExitCode.OK
@@ -48,19 +54,51 @@ def _head(suite: PlannedSuite, style: Style, plan: LocalPlan) -> str:
     return f"{name} ({file})  {' × '.join(parts)} = {figures.plural(suite.total, 'trial')}{left}"
 
 
-def _needs(needs: Sequence[Need], style: Style) -> list[str]:
+class _Fact(NamedTuple):
+    """One line: the word it stands under, what it is about, what is known of it."""
+
+    word: str
+    name: str
+    state: str
+
+
+def _needs(plan: LocalPlan, style: Style) -> list[_Fact]:
     names: dict[str, Need] = {}
-    for need in needs:
+    for need in plan.needs:
         names.setdefault(need.name, need)
-    room = max((width(name) for name in names), default=0)
-    lines: list[str] = []
+    found: list[_Fact] = []
     for name, need in names.items():
+        why = f"   {need.why}" if need.why else ""
         if need.found:
-            state = style.paint("found", "green") + (f"   {need.why}" if need.why else "")
+            state = f"{style.paint('found', 'green')} in the shell{why}"
         else:
-            why = f"   {need.why}" if need.why else ""
             state = f"{style.paint('missing', 'red')}{why}   hint: export {name}=..."
-        lines.append(f"  {pad('needs' if not lines else '', _LEAD - 2)}{pad(name, room)}   {state}")
+        found.append(_Fact("needs", name, state))
+    return found
+
+
+def _harnesses(plan: LocalPlan) -> list[_Fact]:
+    """The agents that are installed once per machine, and whether they are."""
+    root = LocalRoot(environ=plan.options.env).path / "harness"
+    found: dict[str, _Fact] = {}
+    for variant in [compiled.variant for suite in plan.suites for compiled in suite.variants]:
+        if not hasattr(load_harness(variant.harness), "recipe"):
+            continue
+        version = harness_version(variant)
+        there = (root / install_key(f"{variant.harness}@{version}")).is_dir()
+        state = "installed" if there else f"will be installed into {home_relative(root)}"
+        name = f"{variant.harness} {version}"
+        found.setdefault(name, _Fact("harness", name, state))
+    return list(found.values())
+
+
+def _lines(facts: Sequence[_Fact]) -> list[str]:
+    """Aligned, each word only where it begins."""
+    room = max((width(fact.name) for fact in facts), default=0)
+    lines: list[str] = []
+    for before, fact in zip([None, *facts], facts, strict=False):
+        word = "" if before is not None and before.word == fact.word else fact.word
+        lines.append(f"  {pad(word, _WORD)}{pad(fact.name, room)}   {fact.state}")
     return lines
 
 
@@ -70,7 +108,7 @@ def _history(plan: LocalPlan) -> list[str]:
         told = _last_batch(suite)
         if told:
             several = f" ({suite.compiled.suite.id})" if len(plan.suites) > 1 else ""
-            lines.append(f"  {pad('history' if not lines else '', _LEAD - 2)}last batch took {told}{several}")
+            lines.append(f"  {pad('history' if not lines else '', _WORD)}last batch took {told}{several}")
     return lines
 
 

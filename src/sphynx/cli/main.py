@@ -92,8 +92,21 @@ def _usage(error: Any) -> int:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else PROGRAM
     _say(f"error: {message[:1].lower()}{message[1:]}")
-    _say(f"  hint: {path} --help lists what there is")
+    near = _nearest(message)
+    _say(f"  hint: did you mean {near}?" if near else f"  hint: {path} --help lists what there is")
     return ExitCode.ERROR
+
+
+def _nearest(message: str) -> str | None:
+    """The command a mistyped one may have meant."""
+    import difflib
+
+    from sphynx.cli.app import COMMANDS
+
+    head, _, rest = message.partition("'")
+    if not head.lower().startswith("no such command"):
+        return None
+    return next(iter(difflib.get_close_matches(rest.partition("'")[0], COMMANDS, n=1)), None)
 
 
 def _report(error: SphynxError, *, debug: bool) -> int:

@@ -29,7 +29,7 @@ def head_lines(board: Board, style: Style, *, jobs: int | None = None) -> list[s
     shape = f"{figures.plural(cases, 'case')} × {figures.plural(variants, 'variant')}"
     if len(counts) == 1 and cases * variants * max(counts) == total:
         shape += f" × {figures.plural(max(counts), 'trial')}"
-    pace = f", {jobs} at a time" if jobs and jobs > 1 and total > 1 else ""
+    pace = f", {min(jobs, total)} at a time" if jobs and jobs > 1 and total > 1 else ""
     name = style.paint(board.batch.suite_name, "bold")
     parts = [f"{name} ({board.batch.file})", f"{shape} = {figures.plural(total, 'trial')}{pace}"]
     return fold(parts, "  ", style.width, "")
