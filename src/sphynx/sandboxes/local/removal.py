@@ -66,7 +66,7 @@ def _remove_tree(folder: str, counter: list[int] | None) -> bool:
 
 
 def _shortened(path: str, top: str) -> str:
-    """``path``, moved up to ``top`` when it is so long that what lies below it would have no path any more."""
+    """``path``, moved up to ``top`` when it is so long that what lies below might have no path any more."""
     if len(path) < _LONG:
         return path
     short = f"{top}/.deep-{secrets.token_hex(8)}"
