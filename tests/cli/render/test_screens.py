@@ -55,6 +55,11 @@ def test_a_run_without_a_scored_trial_has_no_rate() -> None:
     assert grid.final_lines(board, WIDE)[1] == "    ○ command/steady   ○○   -   0 of 2 scored, 2 void"
 
 
+def test_trials_that_never_ran_are_counted_apart() -> None:
+    board = Board.of(batch("command/steady"), [trial("passed", 1)])
+    assert grid.final_lines(board, WIDE)[1] == "    ◐ command/steady   ✓··   100%   1 of 3 scored, 2 not run"
+
+
 def test_measurements_stand_below_their_run_and_never_in_its_rate() -> None:
     records = [
         trial("passed", n, scores=[Score(check="exact", score=n / 4, metrics={"letters": 10.0 * n})])

@@ -38,7 +38,7 @@ def head_lines(board: Board, style: Style, *, jobs: int | None = None) -> list[s
 def final_lines(board: Board, style: Style) -> list[str]:
     """The grid of a batch that ended."""
     rows = board.rows
-    facts = [statistics.row_facts(row.records) for row in rows]
+    facts = [statistics.row_facts(row.records, len(row.cells)) for row in rows]
     columns = [
         _Column([_label(row, style) for row in rows]),
         _Column([_cells(row.cells, style) for row in rows]),
@@ -58,7 +58,7 @@ def live_lines(boards: Sequence[Board], style: Style, now: float, *, height: int
     lines: list[str] = []
     for board in boards:
         rows = board.rows
-        facts = [statistics.row_facts(row.records) for row in rows]
+        facts = [statistics.row_facts(row.records, len(row.cells)) for row in rows]
         columns = [
             _Column([_label(row, style, now) for row in rows]),
             _Column([_cells(row.cells, style, now) for row in rows]),

@@ -30,14 +30,14 @@ class RowFacts:
     scores: tuple[str, ...]
 
 
-def row_facts(records: Sequence[TrialRecord]) -> RowFacts:
-    """Facts of the trials of one run that have ended."""
+def row_facts(records: Sequence[TrialRecord], planned: int) -> RowFacts:
+    """Facts of the trials of one run that have ended, of those that were planned."""
     found = distribution(records)
     usd = run_cost(records)
     return RowFacts(
         rate=figures.percent(found.pass_rate) if found.scored else "-",
         colour="green" if found.scored and found.passed == found.scored else "red" if found.failed else "dim",
-        counts=_counts(found),
+        counts=_counts(found, planned),
         interval=_interval(found),
         repeats="deterministic" if found.deterministic else "",
         chances=_chances(found),
@@ -46,10 +46,13 @@ def row_facts(records: Sequence[TrialRecord]) -> RowFacts:
     )
 
 
-def _counts(found: Distribution) -> str:
-    """``2 of 3 scored, 1 void``: everything unscored counts as void here, as in the distribution."""
-    text = f"{found.scored} of {found.trials} scored"
-    return f"{text}, {found.voided} void" if found.voided else text
+def _counts(found: Distribution, planned: int) -> str:
+    """``2 of 3 scored, 1 void``: everything that ended unscored counts as void, as in the distribution."""
+    text = f"{found.scored} of {planned} scored"
+    if found.voided:
+        text += f", {found.voided} void"
+    left = planned - found.trials
+    return f"{text}, {left} not run" if left > 0 else text
 
 
 def _interval(found: Distribution) -> str:
