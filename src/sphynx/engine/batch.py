@@ -151,6 +151,7 @@ def _run(planned: PlannedSuite, case: CompiledCase, variant: CompiledVariant) ->
         harness_version=harness_version(variant.variant),
         definition_hash=case.definition_hash,
         trials=planned.trials,
+        options=dict(variant.variant.options),
     )
 
 

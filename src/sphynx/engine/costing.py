@@ -9,9 +9,16 @@ from sphynx.pricing import price
 from sphynx.schema.records import CostLine
 
 
-def cost_lines(model: str, usage: Usage | None, *, harness: str) -> list[CostLine]:
-    """Model, harness, sandbox and platform. On one's own machine only the model costs anything."""
-    return [_model_line(model, usage), *_included(harness)]
+def cost_lines(
+    model: str, usage: Usage | None, *, harness: str, observed: str | None = None
+) -> list[CostLine]:
+    """Model, harness, sandbox and platform. On one's own machine only the model costs anything.
+
+    The model that answered is priced when that is known and listed, else the one that was asked for.
+    """
+    answered = _model_line(observed, usage) if observed else None
+    line = answered if answered and answered.usd is not None else _model_line(model, usage)
+    return [line, *_included(harness)]
 
 
 @lru_cache

@@ -11,7 +11,7 @@ from sphynx.results.costs import is_incomplete
 from sphynx.results.evidence import store_validations
 from sphynx.results.failure import failure_text
 from sphynx.results.warnings import usage_warnings
-from sphynx.schema.records import TrialRecord, UsageRecord
+from sphynx.schema.records import Cause, TrialRecord, TrialStatus, UsageRecord
 
 if TYPE_CHECKING:
     from sphynx.engine.trial import Trial, TrialJob
@@ -28,7 +28,12 @@ def build(trial: Trial, *, duration_ms: float) -> TrialRecord:
     assert trial.status is not None
     diff, truncated = cut_diff(redact(trial.changes.text))
     usage = talk.usage if talk else None
-    costs = costing.cost_lines(job.variant.variant.model, usage, harness=job.variant.variant.harness)
+    costs = costing.cost_lines(
+        job.variant.variant.model,
+        usage,
+        harness=job.variant.variant.harness,
+        observed=talk.observed_model if talk else None,
+    )
     turns = journal.turn_count
     kept = artifacts.keep(trial)
     artifacts.keep_unread(trial)
@@ -38,7 +43,7 @@ def build(trial: Trial, *, duration_ms: float) -> TrialRecord:
     return TrialRecord(
         **_names(job),
         status=trial.status,
-        cause=trial.cause,  # type: ignore[arg-type]
+        cause=trial.cause,
         stage=trial.stage,
         reason=None if trial.reason is None else failure_text(redact(trial.reason)),
         void_fields=trial.void_fields,
@@ -72,15 +77,34 @@ def build(trial: Trial, *, duration_ms: float) -> TrialRecord:
 
 def cancelled_record(job: TrialJob, reason: str, isolation: str) -> TrialRecord:
     """The record of a trial that was stopped or never started. It is shown, not stored."""
+    return _bare(job, "cancelled", "cancelled", reason, isolation, datetime.now(UTC), 0)
+
+
+def broken_record(trial: Trial, reason: str, *, duration_ms: float) -> TrialRecord:
+    """The record of a trial whose result could not be recorded, such as evidence of a shape nobody knows."""
+    clean = failure_text(trial.redactor.text(reason))
+    return _bare(trial.job, "void", "internal", clean, trial.isolation, trial.started_at, round(duration_ms))
+
+
+def _bare(
+    job: TrialJob,
+    status: TrialStatus,
+    cause: Cause,
+    reason: str,
+    isolation: str,
+    started: datetime,
+    duration_ms: int,
+) -> TrialRecord:
     return TrialRecord(
         **_names(job),
-        status="cancelled",
-        cause="cancelled",
+        status=status,
+        cause=cause,
         reason=reason,
         isolation=isolation,
         harness_version=job.variant.variant.harness_version or "",
-        started_at=iso(datetime.now(UTC)),
-        duration_ms=0,
+        started_at=iso(started),
+        duration_ms=duration_ms,
+        exit_code=-1,
     )
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from sphynx.compiler import compile_files
-from sphynx.compiler.compiled import CompiledSuite
+from sphynx.compiler.compiled import CompiledSuite, CompiledVariant
 from sphynx.engine.batch_folder import find_batch, read_batch
 from sphynx.engine.options import LocalOptions, LocalPlan, PlannedSuite
 from sphynx.engine.plan import check_options, local_root, needs_of
 from sphynx.errors import UsageError
-from sphynx.schema.records import BatchRecord, TrialRecord
+from sphynx.schema.records import BatchRecord, RunPlan, TrialRecord
+
+T = TypeVar("T")
 
 
 def plan_resume(batch_id: str, options: LocalOptions) -> LocalPlan:
@@ -57,8 +61,8 @@ def _suite(compiled: list[CompiledSuite], record: BatchRecord) -> CompiledSuite:
     raise UsageError(f'{record.file} no longer has the suite "{record.suite_id}"', hint="start a new batch")
 
 
-def _chosen(found, wanted, name):
-    by_name = {}
+def _chosen(found: Sequence[T], wanted: Sequence[str], name: Callable[[T], str]) -> list[T]:
+    by_name: dict[str, T] = {}
     for item in found:
         by_name.setdefault(name(item), item)
     return [by_name[key] for key in dict.fromkeys(wanted) if key in by_name]
@@ -72,10 +76,16 @@ def _check_unchanged(planned: PlannedSuite, record: BatchRecord) -> None:
             what = "has changed" if run.case_id in cases else "is gone"
             raise _changed(f'{record.file}: case "{run.case_id}" {what}', record)
         variant = variants.get(run.variant)
-        version = variant.profile.version if variant and variant.profile else None
-        if variant is None or version != run.profile_version:
-            what = "the profile has changed" if variant else "the variant is gone"
+        what = "the variant is gone" if variant is None else _difference(variant, run)
+        if what:
             raise _changed(f"{record.file}: {run.variant}: {what}", record)
+
+
+def _difference(variant: CompiledVariant, run: RunPlan) -> str:
+    version = variant.profile.version if variant.profile else None
+    if version != run.profile_version:
+        return "the profile has changed"
+    return "its options have changed" if run.options != variant.variant.options else ""
 
 
 def _changed(what: str, record: BatchRecord) -> UsageError:

@@ -29,7 +29,7 @@ _QUIET = {
     "GCM_INTERACTIVE": "never",
     "GIT_ASKPASS": "",
     "SSH_ASKPASS": "",
-    "GIT_SSH_COMMAND": "ssh -o BatchMode=yes -o StrictHostKeyChecking=accept-new",
+    "GIT_SSH_COMMAND": "ssh -o BatchMode=yes",
     "GIT_LFS_SKIP_SMUDGE": "0",
     "LC_ALL": "C",
 }

@@ -18,11 +18,18 @@ from sphynx.engine.diff import Changes
 from sphynx.engine.shown import Shown
 from sphynx.errors import StageError
 from sphynx.registry import load_harness
+from sphynx.schema.records import CAUSES, Cause
 
 if TYPE_CHECKING:
     from sphynx.engine.trial import Trial
 
 SOLUTION_LIMIT_MS = 1_800_000
+
+
+def known_cause(name: str) -> Cause:
+    """A plug-in's cause, or ``internal`` for one that does not exist."""
+    known: dict[str, Cause] = {cause: cause for cause in CAUSES}
+    return known.get(name, "internal")
 
 
 async def open_sandbox(trial: Trial) -> None:
@@ -93,7 +100,7 @@ async def run_agent(trial: Trial) -> None:
     if talk.status == "timed_out":
         trial.end("timed_out", cause="limit", stage="agent", reason=talk.reason)
     elif talk.status == "failed":
-        trial.end("void", cause=talk.cause, stage="agent", reason=talk.reason)
+        trial.end("void", cause=known_cause(talk.cause), stage="agent", reason=talk.reason)
     elif trial.journal.lost is not None:
         trial.void_fields.append("journal")
         reason = f"An event could not be stored: {trial.journal.lost}"

@@ -25,7 +25,7 @@ from sphynx.engine.prepare import CaseCache
 from sphynx.engine.turns import Conversation
 from sphynx.errors import StageError
 from sphynx.redaction import Redactor
-from sphynx.schema.records import TrialRecord, TrialStatus
+from sphynx.schema.records import Cause, TrialRecord, TrialStatus
 
 CLOSE_S = 4.0
 """How long closing a sandbox may take when the run is being stopped."""
@@ -73,7 +73,7 @@ class Trial:
     changes: Changes = field(default_factory=Changes)
     scored: Scored | None = None
     status: TrialStatus | None = None
-    cause: str | None = None
+    cause: Cause | None = None
     stage: str | None = None
     reason: str | None = None
     isolation: str = "none"
@@ -81,7 +81,7 @@ class Trial:
     void_fields: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def end(self, status: TrialStatus, *, cause: str | None, stage: str | None, reason: str | None) -> None:
+    def end(self, status: TrialStatus, *, cause: Cause | None, stage: str | None, reason: str | None) -> None:
         """Settle the trial; the first reason stands."""
         if self.status is None:
             self.status, self.cause, self.stage, self.reason = status, cause, stage, reason
@@ -103,7 +103,7 @@ async def run_trial(job: TrialJob, machine: Machine) -> TrialRecord:
     try:
         await _live(trial)
     except StageError as error:
-        trial.end("void", cause=error.cause, stage=error.stage, reason=error.message)
+        trial.end("void", cause=stages.known_cause(error.cause), stage=error.stage, reason=error.message)
     except anyio.get_cancelled_exc_class():
         with anyio.CancelScope(shield=True, deadline=anyio.current_time() + CLOSE_S):
             await _close(trial)
@@ -115,15 +115,8 @@ async def run_trial(job: TrialJob, machine: Machine) -> TrialRecord:
     try:
         return record.build(trial, duration_ms=duration_ms)
     except Exception as error:
-        return record.build(_unscored(trial, error), duration_ms=duration_ms)
-
-
-def _unscored(trial: Trial, error: Exception) -> Trial:
-    """The trial without what could not be recorded, such as evidence of a shape nobody knows."""
-    trial.scored, trial.changes, trial.status = None, Changes(), None
-    reason = f"The result could not be recorded: {_first_line(error)}"
-    trial.end("void", cause="internal", stage="record", reason=reason)
-    return trial
+        reason = f"The result could not be recorded: {_first_line(error)}"
+        return record.broken_record(trial, reason, duration_ms=duration_ms)
 
 
 def _begin(job: TrialJob, machine: Machine) -> Trial:

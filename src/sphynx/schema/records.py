@@ -148,6 +148,8 @@ class RunPlan(Record):
     profile_version: str | None = None
     harness_version: str = ""
     user_model: str | None = None
+    options: dict[str, Any] = Field(default_factory=dict)
+    """Settings of the harness that the variant names, such as ``bare``."""
     definition_hash: str
     trials: int
     setup: dict[str, Any] | None = None
