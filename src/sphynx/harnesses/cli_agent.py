@@ -194,7 +194,8 @@ class CliAgent:
             reason="" if status == "finished" else outcome.reason,
             cause="limit" if status == "timed_out" else outcome.cause,
             session_id=self._session,
-            usage=notes.usage,
+            # Counters that never moved say that no answer came, not that it cost nothing.
+            usage=notes.usage if notes.usage is not None and notes.usage.total > 0 else None,
             exit_code=ended.exit_code,
             observed_model=notes.model,
             thinking=notes.thinking,

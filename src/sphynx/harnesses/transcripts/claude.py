@@ -26,7 +26,7 @@ from sphynx.journal.events import Event, Message, Started, Usage
 _NOTHING: tuple[Event, ...] = ()
 _EXIT = re.compile(r"(?:Error: )?Exit code (\d+)\n?")
 _QUIET = frozenset(
-    ["api_retry", "compact_boundary", "hook_response", "hook_started", "permission_denied", "status",
+    ["api_retry", "compact_boundary", "retry", "hook_response", "hook_started", "permission_denied", "status",
      "task_notification", "task_progress", "task_started", "thinking_tokens", "ui_invalidate"]
 )  # fmt: skip
 """System lines that are understood and say nothing for the journal."""
@@ -82,6 +82,7 @@ class ClaudeLine(msgspec.Struct):
     usage: _Tokens | None = None
     model_usage: dict[str, _Spent] = msgspec.field(default_factory=dict, name="modelUsage")
     total_cost_usd: float | None = None
+    qwen_code_version: str = ""
 
 
 class ClaudeReader:
@@ -123,6 +124,7 @@ class ClaudeReader:
     def _system(self, record: ClaudeLine, line: bytes, now: int) -> Sequence[Event]:
         if record.subtype == "init":
             self.notes.session_id = record.session_id
+            self.begun(record)
             return (Started(session_id=record.session_id or "", model=record.model or "", at=now),)
         if record.subtype == "api_retry":
             self._retrying = _text_of(record.error)
@@ -153,11 +155,14 @@ class ClaudeReader:
                 continue
             call, failed = self._open.pop(block.tool_use_id), bool(block.is_error)
             text = as_text(block.content) or ""
-            end = self.shell_end(text, failed, detail) if call.kind == "shell" else None
+            end = self.shell_end(call, text, failed, detail) if call.kind == "shell" else None
             events.append(settled(call, text, failed=failed, now=now, end=end))
         return events
 
-    def shell_end(self, text: str, failed: bool, detail: Any) -> ShellEnd | None:
+    def begun(self, record: ClaudeLine) -> None:
+        """The session's first line came in."""
+
+    def shell_end(self, call: Call, text: str, failed: bool, detail: Any) -> ShellEnd | None:
         """How a shell command ended; ``None`` when it was refused and never ran."""
         if failed:
             found = _EXIT.match(text)

@@ -68,7 +68,9 @@ class _Result:
         self.known = False
 
     def event(self) -> Event:
-        return settled(self.call, "", failed=False, now=self.at, end=ShellEnd(self.code, self.output))
+        # A command that prints nothing and fails is given a sentence for its output.
+        output = "" if self.output == f"Command exited with code: {self.code}" else self.output
+        return settled(self.call, "", failed=False, now=self.at, end=ShellEnd(self.code, output))
 
 
 class GeminiReader:

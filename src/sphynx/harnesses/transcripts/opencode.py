@@ -149,6 +149,10 @@ class OpenCodeReader:
 def _tool(part: _Part, now: int) -> Event:
     state = part.state
     at, failed = state.time.end or now, state.status != "completed"
+    if part.tool == "invalid" and isinstance(state.input, Mapping):
+        # What it answers to a call of a tool that does not exist.
+        called, why = str(state.input.get("tool")), str(state.input.get("error"))
+        return settled(Call(part.call_id, called, None, state.time.start), why, failed=True, now=at)
     call = Call(part.call_id, part.tool, state.input, state.time.start)
     text = as_text(state.error if failed else state.output) or ""
     if call.path is not None and not failed:

@@ -3,28 +3,44 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from sphynx.harnesses.transcripts.claude import ClaudeLine, ClaudeReader
 from sphynx.harnesses.transcripts.reading import Exit, Outcome, api_words, token_usage
-from sphynx.harnesses.transcripts.tool_events import ShellEnd
+from sphynx.harnesses.transcripts.tool_events import Call, ShellEnd
 from sphynx.journal.events import Usage
 
 _REPORT = re.compile(
     r"Command: .*?\nDirectory: [^\n]*\nOutput: (.*)\nError: (.*?)\nExit Code: (\S+)\nSignal: ",
     re.DOTALL,
 )
+_TELLS_FAILURES = 24
+"""The minor version from which on a command without a report is one that succeeded."""
 _EMPTY = ("(empty)", "(none)")
 
 
 class QwenReader(ClaudeReader):
     """One turn of Qwen Code. Its counters run over the session, its input counts include the cache's."""
 
-    def shell_end(self, text: str, failed: bool, detail: Any) -> ShellEnd | None:
+    def __init__(self, *, before: Usage | None = None) -> None:
+        super().__init__(before=before)
+        self._tells_failures = True
+
+    def begun(self, record: ClaudeLine) -> None:
+        # Version 0.15 shows a command that failed like one that did not.
+        major, _, rest = record.qwen_code_version.partition(".")
+        minor = rest.partition(".")[0]
+        if major == "0" and minor.isdigit():
+            self._tells_failures = int(minor) >= _TELLS_FAILURES
+
+    def shell_end(self, call: Call, text: str, failed: bool, detail: Any) -> ShellEnd | None:
         found = _REPORT.match(text)
         if found is None:
-            # Without a report the command was refused, or an old version ran it and kept its exit code.
-            return None if failed else ShellEnd(None, text)
+            if failed:
+                return None
+            started = isinstance(call.input, Mapping) and call.input.get("is_background") is True
+            return ShellEnd(0 if self._tells_failures and not started else None, text)
         output = "\n".join(part for part in (found[1], found[2]) if part not in _EMPTY)
         return ShellEnd(int(found[3]) if found[3].isdigit() else None, output)
 
