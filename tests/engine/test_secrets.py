@@ -24,7 +24,7 @@ def project(tmp_path: Path) -> Project:
 def _forms() -> list[str]:
     encoded = [base64.b64encode(b"x" * pad + SECRET.encode()).decode() for pad in range(3)]
     inside = [text[4:-4] for text in encoded]
-    return [SECRET, json.dumps(SECRET)[1:-1], urllib.parse.quote(SECRET, safe=""), "0815", *inside]
+    return [SECRET, json.dumps(SECRET)[1:-1], urllib.parse.quote(SECRET, safe=""), "word-0815", *inside]
 
 
 async def test_ten_disguises_are_redacted_everywhere(project: Project) -> None:
@@ -80,7 +80,7 @@ async def test_setup_output_and_reasons_are_redacted(project: Project) -> None:
     assert result.trials[0].stage == "prepare"
     assert "installing with [redacted]" in sink.shown("install")
     assert "preparing with [redacted]" in sink.shown("prepare")
-    assert "0815" not in repr(sink.told) + repr(result)
+    assert "word-0815" not in repr(sink.told) + repr(result)
 
 
 async def test_named_variables_reach_agent_install_prepare_and_checks_and_nothing_else(

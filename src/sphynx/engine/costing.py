@@ -10,15 +10,23 @@ from sphynx.schema.records import CostLine
 
 
 def cost_lines(
-    model: str, usage: Usage | None, *, harness: str, observed: str | None = None
+    model: str, usage: Usage | None, *, harness: str, ran: bool = True, observed: str | None = None
 ) -> list[CostLine]:
     """Model, harness, sandbox and platform. On one's own machine only the model costs anything.
 
-    The model that answered is priced when that is known and listed, else the one that was asked for.
+    ``ran`` is false when no model was ever asked, which is known to cost nothing. The model that answered is
+    priced when that is known and listed, else the one that was asked for.
     """
+    if not ran:
+        return [_UNASKED, *_included(harness)]
     answered = _model_line(observed, usage) if observed else None
     line = answered if answered and answered.usd is not None else _model_line(model, usage)
     return [line, *_included(harness)]
+
+
+_UNASKED = CostLine(
+    component="model", classification="estimate", usd=0.0, source="harness", explanation="No model was asked"
+)
 
 
 @lru_cache

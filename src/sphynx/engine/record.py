@@ -32,6 +32,7 @@ def build(trial: Trial, *, duration_ms: float) -> TrialRecord:
         job.variant.variant.model,
         usage,
         harness=job.variant.variant.harness,
+        ran=journal.turn_count > 0 and getattr(trial.harness, "uses_model", True),
         observed=talk.observed_model if talk else None,
     )
     turns = journal.turn_count

@@ -11,6 +11,7 @@ import anyio
 from sphynx.contracts import Harness, Sandbox, TurnResult
 from sphynx.engine.durations import short_duration
 from sphynx.engine.journaling import TrialJournal
+from sphynx.errors import StageError
 from sphynx.journal.events import Usage
 
 GRACE_S = 10.0
@@ -99,7 +100,11 @@ async def _turn(
 ) -> TurnResult:
     limit = max(1, int(left_ms))
     with anyio.move_on_after(limit / 1000 + GRACE_S):
-        return await harness.turn(box, text, session_id=session, timeout_ms=limit, emit=journal.emit)
+        try:
+            return await harness.turn(box, text, session_id=session, timeout_ms=limit, emit=journal.emit)
+        except StageError as error:
+            # As a result, so that what earlier turns used is not forgotten.
+            return TurnResult("failed", reason=error.message, cause=error.cause)
     return TurnResult("timed_out")
 
 

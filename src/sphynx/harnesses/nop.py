@@ -13,6 +13,7 @@ class NopHarness:
 
     name = "nop"
     version = ""
+    uses_model = False
 
     async def prepare(self, box: Sandbox, setup: HarnessSetup) -> None:
         """Nothing to do."""

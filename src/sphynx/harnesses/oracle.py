@@ -16,6 +16,7 @@ class OracleHarness:
 
     name = "oracle"
     version = ""
+    uses_model = False
 
     def __init__(self) -> None:
         self._solution: Callable[[], Awaitable[ExecResult]] | None = None
