@@ -42,7 +42,7 @@ class LocalBackend:
         supervised: bool = sys.platform == "linux",
     ) -> None:
         self.root = root or LocalRoot(environ=env)
-        self._env = dict(env)
+        self._env = {**env, "PATH": interpreter_first(env.get("PATH") or os.defpath)}
         self._bundle = bundle
         self._readable = tuple(readable)
         self._walls: bubblewrap.Walls | None = None
@@ -120,7 +120,7 @@ class LocalBackend:
 
     def _commands_env(self, place: Place) -> dict[str, str]:
         env = {
-            "PATH": self._env.get("PATH") or os.defpath,
+            "PATH": self._env["PATH"],
             "HOME": place.home,
             "TMPDIR": place.tmp,
             **self.root.package_variables(),
@@ -203,3 +203,11 @@ def _bundle_for(
     if copied:
         return lambda: isolation.bundle_inside(folder, bundle.path)
     return lambda: nullcontext(str(bundle.path))
+
+
+def interpreter_first(path: str) -> str:
+    """``path`` with the folder of the running interpreter in front: a trial's ``python3`` is the user's own,
+    with the packages the user has, also when Sphynx was started without activating its environment."""
+    folder = str(Path(sys.executable).parent)
+    rest = [entry for entry in path.split(os.pathsep) if entry and entry != folder]
+    return os.pathsep.join([folder, *rest])
