@@ -10,6 +10,7 @@ import pytest
 from case_data import case_id, load
 from sphynx.compiler import discovery
 from sphynx.errors import UsageError
+from sphynx.sandboxes.local_root import LocalRoot
 
 
 @pytest.mark.parametrize("case", load("eval-files"), ids=case_id)
@@ -87,3 +88,15 @@ def test_nothing_found_is_an_error_that_says_where(write) -> None:
         discovery.find(root, ["empty"])
     with pytest.raises(UsageError, match=r"readme.md is not a Python file"):
         discovery.find(root, ["empty/readme.md"])
+
+
+def test_copies_in_a_local_root_inside_the_project_are_not_found(write) -> None:
+    """Bundles that are staged and workspaces of running trials hold eval files that nobody asked for."""
+    root = write({"smoke_eval.py": ""})
+    local = LocalRoot(root / "local")
+    for folder in (local.staging / "entry-1" / "tree", local.trials / "one" / "workspace"):
+        folder.mkdir(parents=True)
+        (folder / "copied_eval.py").write_text("")
+    assert [path.name for path in discovery.find(root)] == ["smoke_eval.py"]
+    with pytest.raises(UsageError, match="no such file"):
+        discovery.find(root, ["copid_eval.py"])

@@ -31,7 +31,7 @@ def test_making_it_touches_nothing(tmp_path: Path) -> None:
     root = LocalRoot(tmp_path / "root")
     assert not root.path.exists()
     assert root.harness.is_dir()
-    assert [entry.name for entry in root.path.iterdir()] == ["harness"]
+    assert sorted(entry.name for entry in root.path.iterdir()) == ["CACHEDIR.TAG", "harness"]
 
 
 def test_where_it_is(tmp_path: Path) -> None:

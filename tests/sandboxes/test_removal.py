@@ -15,16 +15,17 @@ def test_very_deep_trees(tmp_path: Path) -> None:
     """A tree deeper than a path may be long, and than Python may recurse, is removed."""
     folder = tmp_path / "deep"
     folder.mkdir()
-    here = os.open(folder, os.O_RDONLY)
-    for _ in range(3000):
-        os.mkdir("d", dir_fd=here)
-        below = os.open("d", os.O_RDONLY, dir_fd=here)
+    try:
+        here = os.open(folder, os.O_RDONLY)
+        for _ in range(3000):
+            os.mkdir("d", dir_fd=here)
+            below = os.open("d", os.O_RDONLY, dir_fd=here)
+            os.close(here)
+            here = below
         os.close(here)
-        here = below
-    os.close(here)
-    removed = remove_now(folder)
-    subprocess.run(["rm", "-rf", str(folder)], check=True)  # what is left would break pytest's own cleaning
-    assert removed
+        assert remove_now(folder)
+    finally:  # what is left would break pytest's own cleaning
+        subprocess.run(["rm", "-rf", str(tmp_path)], check=True)
 
 
 def test_links_are_removed_not_followed(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ from sphynx.schema.utf16 import order
 
 SUFFIX = "_eval.py"
 SKIPPED_FOLDERS = frozenset({"node_modules", "dist", "build", "venv", "site-packages", "__pycache__"})
+CACHE_TAG = "CACHEDIR.TAG"
+"""Marks a folder as one of caches, such as the local root, which holds copies of eval files."""
 
 
 def find(cwd: Path, paths: Sequence[str | os.PathLike[str]] = ()) -> list[Path]:
@@ -51,7 +53,7 @@ def below(folder: Path) -> Iterator[Path]:
 def _skipped(folder: Path) -> bool:
     if folder.name.startswith(".") or folder.name in SKIPPED_FOLDERS:
         return True
-    return (folder / "pyvenv.cfg").exists()
+    return (folder / "pyvenv.cfg").exists() or (folder / CACHE_TAG).exists()
 
 
 def _named(cwd: Path, text: str) -> list[Path]:

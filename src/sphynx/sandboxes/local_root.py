@@ -38,6 +38,13 @@ PACKAGE_CACHES = {
 """Variables that point a trial's package managers at shared downloads, and the folders below ``packages``."""
 
 
+CACHE_TAG = "CACHEDIR.TAG"
+_CACHE_TAG_TEXT = (
+    "Signature: 8a477f597d28d172789f06886806bc55\n"
+    "# Installs, caches and running trials of sphynx: nothing to back up, and nothing to search for evals.\n"
+)
+
+
 ISOLATED = "isolated"
 """Below ``packages``: the downloads isolated trials share among themselves. What they write there must not
 reach trials that are not isolated."""
@@ -77,6 +84,7 @@ class LocalRoot:
         folder = self.path / name
         if not folder.is_dir():
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            (self.path / CACHE_TAG).write_text(_CACHE_TAG_TEXT)
         return folder
 
     def new_staging(self) -> Path:
