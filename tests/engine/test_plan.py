@@ -138,3 +138,13 @@ def test_suites_and_paths_run_from_code(project: Project) -> None:
     exec(compile(path.read_text(), str(path), "exec"), namespace)
     (result,) = run_local_sync(namespace["two"], project.options())
     assert (result.record.suite_id, [trial.status for trial in result.trials]) == ("second", ["passed"])
+
+
+def test_a_suite_that_is_not_at_the_top_of_its_file_is_refused(project: Project) -> None:
+    path = project.suite(
+        TWO + "    def hidden(): return suite(id='hidden', prompt='x', cases=[], variants=[])"
+    )
+    namespace: dict[str, object] = {"__file__": str(path), "__name__": "demo"}
+    exec(compile(path.read_text(), str(path), "exec"), namespace)
+    with pytest.raises(UsageError, match='suite "hidden" is not at the top level'):
+        run_local_sync(namespace["hidden"](), project.options())
