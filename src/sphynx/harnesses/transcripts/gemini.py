@@ -22,7 +22,7 @@ from sphynx.harnesses.transcripts.reading import (
     set_aside,
     token_usage,
 )
-from sphynx.harnesses.transcripts.tool_events import Call, ShellEnd, settled, unfinished
+from sphynx.harnesses.transcripts.tool_events import Call, ShellEnd, settled, signalled, unfinished
 from sphynx.journal.events import Event, Message, Started, Usage
 
 _NOTHING: tuple[Event, ...] = ()
@@ -180,8 +180,8 @@ class GeminiReader:
             return
         found = _REPORT.search(text)
         code = None
-        if found is not None and not found[3] and not found[2]:
-            code = int(found[1] or 0)
+        if found is not None and not found[3]:
+            code = signalled(found[2] or "", int(found[1] or 0))
         self._codes[call_id] = code
         if call_id in self._results:
             self._results[call_id].known, self._results[call_id].code = True, code

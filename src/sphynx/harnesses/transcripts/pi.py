@@ -28,7 +28,8 @@ _LARGE = (b'{"type":"message_update"', b'{"type":"tool_execution_update"', b'{"t
 """Lines that repeat what other lines say, at length."""
 _QUIET = frozenset(
     ["agent_settled", "agent_start", "auto_retry_end", "auto_retry_start", "compaction_end",
-     "compaction_start", "entry_appended", "message_end", "message_start", "queue_update", "turn_end", "turn_start"]
+     "compaction_start", "entry_appended", "message_end", "message_start", "queue_update", "turn_end",
+     "turn_start"]
 )  # fmt: skip
 
 

@@ -8,15 +8,16 @@ from typing import Any
 
 from sphynx.harnesses.transcripts.claude import ClaudeLine, ClaudeReader
 from sphynx.harnesses.transcripts.reading import Exit, Outcome, api_words, token_usage
-from sphynx.harnesses.transcripts.tool_events import Call, ShellEnd
+from sphynx.harnesses.transcripts.tool_events import Call, ShellEnd, signalled
 from sphynx.journal.events import Usage
 
 _REPORT = re.compile(
-    r"Command: .*?\nDirectory: [^\n]*\nOutput: (.*)\nError: (.*?)\nExit Code: (\S+)\nSignal: ",
+    r"Command: .*?\nDirectory: [^\n]*\nOutput: (.*)\nError: (.*?)\nExit Code: (\S+)\nSignal: ([^\n]*)",
     re.DOTALL,
 )
 _TELLS_FAILURES = 24
 """The minor version from which on a command without a report is one that succeeded."""
+_TIMED_OUT = "Command timed out"
 _EMPTY = ("(empty)", "(none)")
 
 
@@ -38,11 +39,11 @@ class QwenReader(ClaudeReader):
         found = _REPORT.match(text)
         if found is None:
             if failed:
-                return None
+                return ShellEnd(None, text) if text.startswith(_TIMED_OUT) else None
             started = isinstance(call.input, Mapping) and call.input.get("is_background") is True
             return ShellEnd(0 if self._tells_failures and not started else None, text)
         output = "\n".join(part for part in (found[1], found[2]) if part not in _EMPTY)
-        return ShellEnd(int(found[3]) if found[3].isdigit() else None, output)
+        return ShellEnd(signalled(found[4], int(found[3]) if found[3].isdigit() else None), output)
 
     def usage(self, record: ClaudeLine) -> tuple[Usage | None, Usage | None]:
         spent = record.usage

@@ -74,6 +74,13 @@ def settled(
     )
 
 
+def signalled(signal: str, code: int | None) -> int | None:
+    """An exit code as shells tell it: 128 and the signal's number when a signal ended the command."""
+    if signal.isdigit() and int(signal) > 0:
+        return 128 + int(signal)
+    return code if signal in ("", "0", "(none)") else None
+
+
 def unfinished(call: Call, now: int) -> Event:
     """The event of a call nobody saw the end of."""
     if call.command is not None:
