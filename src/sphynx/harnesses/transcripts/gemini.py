@@ -106,9 +106,9 @@ class GeminiReader:
             if record.role == "assistant":
                 self._text.append(record.content)
             return _NOTHING
-        self._hold_message(now)
-        self._take(record, line, now)
-        return self._released()
+        events = self._message(now) if self._text else []
+        self._take(record, line, now, events)
+        return events if not self._held else self._queued(events)
 
     def session(self, line: bytes, now: int) -> Sequence[Event]:
         """Events that a line of the session file sets free."""
@@ -123,7 +123,7 @@ class GeminiReader:
         return self._released()
 
     def end(self, exit: Exit, now: int) -> tuple[Sequence[Event], Outcome]:
-        self._hold_message(now)
+        self._held.extend(self._message(now))
         self._held.extend(unfinished(call, now) for call in self._open.values())
         self._open.clear()
         left = [item.event() if isinstance(item, _Result) else item for item in self._held]
@@ -143,16 +143,15 @@ class GeminiReader:
         ended = died(exit)
         return Outcome("failed", ended.reason, "model") if exit.code == _NO_KEY else ended
 
-    def _take(self, record: _Line, line: bytes, now: int) -> None:
+    def _take(self, record: _Line, line: bytes, now: int, events: list[Event]) -> None:
         kind = record.type
         if kind == "init":
             self.notes.session_id = record.session_id
-            started = Started(session_id=record.session_id or "", model=record.model or "", at=now)
-            self._held.append(started)
+            events.append(Started(session_id=record.session_id or "", model=record.model or "", at=now))
         elif kind == "tool_use":
             self._open[record.tool_id] = Call(record.tool_id, record.tool_name, record.parameters, now)
         elif kind == "tool_result" and record.tool_id in self._open:
-            self._result(self._open.pop(record.tool_id), record, now)
+            self._result(self._open.pop(record.tool_id), record, now, events)
         elif kind == "result":
             self._status = record.status
             self._error = _message_of(record.error) or self._error
@@ -162,17 +161,20 @@ class GeminiReader:
         elif kind != "tool_result":
             set_aside(self.notes, line)
 
-    def _result(self, call: Call, record: _Line, now: int) -> None:
+    def _result(self, call: Call, record: _Line, now: int, events: list[Event]) -> None:
         failed = record.status != "success"
         output = as_text(record.output) or ""
         if call.command is None or failed:
             text = _message_of(record.error) or output if failed else output
-            self._held.append(settled(call, text, failed=failed, now=now))
+            events.append(settled(call, text, failed=failed, now=now))
             return
         result = self._results[call.id] = _Result(call, output, now)
-        self._held.append(result)
         if call.id in self._codes:
             result.known, result.code = True, self._codes[call.id]
+            events.append(result.event())
+            return
+        self._held.extend([*events, result])
+        events.clear()
 
     def _learn(self, call: Mapping[str, Any]) -> None:
         call_id, text = str(call.get("id")), _result_text(call.get("result"))
@@ -186,6 +188,11 @@ class GeminiReader:
         if call_id in self._results:
             self._results[call_id].known, self._results[call_id].code = True, code
 
+    def _queued(self, events: list[Event]) -> list[Event]:
+        """Put events behind what waits, and give what no longer does."""
+        self._held.extend(events)
+        return self._released()
+
     def _released(self) -> list[Event]:
         free: list[Event] = []
         while self._held:
@@ -198,11 +205,11 @@ class GeminiReader:
             free.append(item)
         return free
 
-    def _hold_message(self, now: int) -> None:
+    def _message(self, now: int) -> list[Event]:
+        """What the pieces of text since the last line come to."""
         text = "".join(self._text)
         self._text.clear()
-        if text.strip():
-            self._held.append(Message("assistant", text, at=now))
+        return [Message("assistant", text, at=now)] if text.strip() else []
 
     def _count(self, record: Mapping[str, Any]) -> None:
         """A step is recorded again when its tools are done; the last record of an id stands."""

@@ -37,7 +37,7 @@ class _State(msgspec.Struct):
     output: Any = None
     error: Any = None
     metadata: dict[str, Any] = {}
-    time: _Time = msgspec.field(default_factory=_Time)
+    time: _Time | None = None
 
 
 class _Cache(msgspec.Struct):
@@ -56,11 +56,11 @@ class _Part(msgspec.Struct):
     text: str = ""
     tool: str = ""
     call_id: str = msgspec.field(default="", name="callID")
-    state: _State = msgspec.field(default_factory=_State)
-    tokens: _Tokens = msgspec.field(default_factory=_Tokens)
+    state: _State | None = None
+    tokens: _Tokens | None = None
     cost: float = 0.0
     reason: str = ""
-    time: _Time = msgspec.field(default_factory=_Time)
+    time: _Time | None = None
 
 
 class _Line(msgspec.Struct):
@@ -119,9 +119,10 @@ class OpenCodeReader:
         if part is None:
             return set_aside(self.notes, line)
         if kind == "text":
-            return (Message("assistant", part.text, at=part.time.end or now),) if part.text else _NOTHING
-        if kind == "tool_use":
-            return (_tool(part, now),)
+            at = part.time.end if part.time else None
+            return (Message("assistant", part.text, at=at or now),) if part.text else _NOTHING
+        if kind == "tool_use" and part.state is not None:
+            return (_tool(part, part.state, now),)
         if kind == "step_finish":
             self._count(part)
             return _NOTHING
@@ -132,7 +133,7 @@ class OpenCodeReader:
 
     def _count(self, part: _Part) -> None:
         self._reason = part.reason
-        tokens = part.tokens
+        tokens = part.tokens or _Tokens()
         if tokens.reasoning:
             self.notes.thinking += 1
         step = token_usage(
@@ -146,23 +147,23 @@ class OpenCodeReader:
         self.notes.usage = self.notes.usage + step if self.notes.usage else step
 
 
-def _tool(part: _Part, now: int) -> Event:
-    state = part.state
-    at, failed = state.time.end or now, state.status != "completed"
+def _tool(part: _Part, state: _State, now: int) -> Event:
+    time = state.time or _Time()
+    at, failed = time.end or now, state.status != "completed"
     if part.tool == "invalid" and isinstance(state.input, Mapping):
         # What it answers to a call of a tool that does not exist.
         called, why = str(state.input.get("tool")), str(state.input.get("error"))
-        return settled(Call(part.call_id, called, None, state.time.start), why, failed=True, now=at)
-    call = Call(part.call_id, part.tool, state.input, state.time.start)
+        return settled(Call(part.call_id, called, None, time.start), why, failed=True, now=at)
+    call = Call(part.call_id, part.tool, state.input, time.start)
+    if call.command is not None and not failed:
+        return settled(call, "", failed=False, now=at, end=_shell_end(state))
     text = as_text(state.error if failed else state.output) or ""
     if call.path is not None and not failed:
         return FileChange((_written(state.metadata) or call.path,), at=at, started_at=call.since)
-    return settled(call, text, failed=failed, now=at, end=_shell_end(state), kind=_kind(part.tool))
+    return settled(call, text, failed=failed, now=at, kind=_kind(part.tool))
 
 
-def _shell_end(state: _State) -> ShellEnd | None:
-    if state.status != "completed":
-        return None
+def _shell_end(state: _State) -> ShellEnd:
     code, output = state.metadata.get("exit"), state.metadata.get("output")
     text = output if isinstance(output, str) else as_text(state.output) or ""
     return ShellEnd(code if isinstance(code, int) else None, "" if text == "(no output)" else text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -155,18 +155,21 @@ class PiReader:
         )
 
     def _tool(self, record: _Line, result: _Result, now: int) -> Event:
-        begun = Call(record.tool_call_id, record.tool_name, record.args, None)
-        call = self._open.pop(record.tool_call_id, begun)
+        call = self._open.pop(record.tool_call_id, None)
+        if call is None:
+            call = Call(record.tool_call_id, record.tool_name, record.args, None)
+        structured = result.structured_content
+        if call.command is not None and type(structured) is dict and "exit_code" in structured:
+            code, output = structured["exit_code"], as_text(structured.get("output")) or ""
+            end = ShellEnd(code if type(code) is int else None, output)
+            return settled(call, "", failed=False, now=now, end=end)
         text = as_text(result.content) or ""
-        end = _shell_end(result.structured_content, text, record.is_error) if call.kind == "shell" else None
+        end = _shell_end(text, record.is_error) if call.kind == "shell" else None
         return settled(call, text, failed=record.is_error, now=now, end=end)
 
 
-def _shell_end(structured: Any, text: str, failed: bool) -> ShellEnd | None:
-    """Exit code and output: told by newer versions, found in the text of older ones."""
-    if isinstance(structured, Mapping) and "exit_code" in structured:
-        code = structured["exit_code"]
-        return ShellEnd(code if isinstance(code, int) else None, as_text(structured.get("output")) or "")
+def _shell_end(text: str, failed: bool) -> ShellEnd | None:
+    """Exit code and output, found in the text: older versions tell them nowhere else."""
     found = _EXIT.search(text)
     if found is not None:
         return ShellEnd(int(found[1]), text[: found.start()])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -131,15 +130,13 @@ def as_text(value: Any) -> str | None:
     """A tool's input or output as text: strings and text parts as they are, anything else as compact JSON."""
     if value is None or isinstance(value, str):
         return value
-    if isinstance(value, list) and value and all(_is_text(part) for part in value):
+    if type(value) is list and value and all(map(_is_text, value)):
         return "\n".join(part["text"] for part in value)
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return msgspec.json.encode(value).decode()
 
 
 def _is_text(part: Any) -> bool:
-    return (
-        isinstance(part, Mapping) and part.get("type", "text") == "text" and isinstance(part.get("text"), str)
-    )
+    return type(part) is dict and part.get("type", "text") == "text" and type(part.get("text")) is str
 
 
 def last_lines(text: str, count: int = 3) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from sphynx.harnesses.transcripts.reading import as_text
@@ -10,34 +9,41 @@ from sphynx.harnesses.transcripts.tool_names import kind_of
 from sphynx.journal.events import Command, Event, FileChange, ToolCall
 
 
-class Call(NamedTuple):
-    """A tool call that was asked for at ``since`` (epoch milliseconds)."""
+class Call:
+    """A tool call that was asked for at ``since`` (epoch milliseconds).
 
-    id: str
-    name: str
-    input: Any
-    since: int | None
+    ``kind`` is one of ``tool_names.KINDS``, ``command`` the command of a shell call, ``path`` the file of a
+    call that writes or edits one.
+    """
 
-    @property
-    def kind(self) -> str:
-        """The kind of tool, see ``tool_names.KINDS``."""
-        return kind_of(self.name)
+    __slots__ = ("command", "id", "input", "kind", "name", "path", "since")
 
-    @property
-    def command(self) -> str | None:
-        """The command of a shell call."""
-        return self._text("command", "cmd") if self.kind == "shell" else None
+    def __init__(self, id: str, name: str, input: Any, since: int | None) -> None:
+        self.id = id
+        self.name = name
+        self.input = input
+        self.since = since
+        self.kind = kind_of(name)
+        self.command: str | None = None
+        self.path: str | None = None
+        if type(input) is dict:
+            if self.kind == "shell":
+                self.command = _text(input, _COMMANDS)
+            elif self.kind in _WRITING:
+                self.path = _text(input, _PATHS)
 
-    @property
-    def path(self) -> str | None:
-        """The file of a call that writes or edits one."""
-        if self.kind not in ("file_write", "file_edit"):
-            return None
-        return self._text("file_path", "filePath", "absolute_path", "path", "notebook_path")
 
-    def _text(self, *names: str) -> str | None:
-        fields = self.input if isinstance(self.input, Mapping) else {}
-        return next((fields[name] for name in names if isinstance(fields.get(name), str)), None)
+_COMMANDS = ("command", "cmd")
+_PATHS = ("file_path", "filePath", "absolute_path", "path", "notebook_path")
+_WRITING = ("file_write", "file_edit")
+
+
+def _text(fields: dict[str, Any], names: tuple[str, ...]) -> str | None:
+    for name in names:
+        value = fields.get(name)
+        if type(value) is str:
+            return value
+    return None
 
 
 class ShellEnd(NamedTuple):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 KINDS = (
     "file_read", "file_write", "file_edit", "shell", "web_fetch", "web_search", "glob", "grep", "list_dir",
     "agent_task", "mcp", "unknown",
@@ -24,6 +26,7 @@ _NAMES = {
 _KIND_OF = {name: kind for kind, names in _NAMES.items() for name in names.split()}
 
 
+@lru_cache(1024)
 def kind_of(name: str) -> str:
     """The kind of a tool by its name. MCP tools are known by how agents spell them."""
     lowered = name.lower()
