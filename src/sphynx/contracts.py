@@ -12,6 +12,8 @@ from sphynx.schema.records import BatchRecord, TrialRecord
 
 OnChunk = Callable[[bytes], Awaitable[None] | None]
 OnFrame = Callable[[dict[str, Any]], None]
+RunFunction = Callable[[Mapping[str, Any], Mapping[str, str], int, OnFrame], Awaitable["ExecResult"]]
+"""Runs a variant's own function in the sandbox: payload, environment, limit in ms, who hears its frames."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class BundleRef:
 class GuestRequest:
     """One function of an eval file to run inside the sandbox (see ``sphynx.guest.protocol``)."""
 
-    op: Literal["prepare", "checks", "solution"]
+    op: Literal["prepare", "checks", "solution", "turn"]
     suite: int
     case: str
     payload: Mapping[str, Any]
@@ -120,6 +122,8 @@ class HarnessSetup:
     """Profile env, named variables and forwarded addresses."""
     timeout_ms: int
     solution: Callable[[], Awaitable[ExecResult]] | None = None
+    function: RunFunction | None = None
+    """The function that stands in the variant's ``harness``, to be called once per turn."""
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
     """What the harness's ``keys(variant, env)`` picked: its key, login and base URL. They are secrets."""
@@ -130,7 +134,7 @@ class HarnessSetup:
     show: Callable[[str], None] | None = None
     """Takes the progress of an installation, as text."""
     recorder: str | None = None
-    """Where this machine shares the shell recorder with its trials; ``None``: the trial needs its own copy."""
+    """Where this machine shares the shell recorder with its trials; ``None``: the trial needs one."""
 
 
 @dataclass(frozen=True, slots=True)

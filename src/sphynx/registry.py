@@ -26,6 +26,8 @@ HARNESSES: dict[str, str] = {
     "cursor": "sphynx.harnesses.cursor:CursorHarness",
     "fx": "sphynx.harnesses.fx:FxHarness",
 }
+PYTHON = "sphynx.harnesses.python_agent:PythonHarness"
+"""What runs ``python/<name>``: a variant whose harness is a function."""
 
 _registered: dict[str, Any] = {}
 
@@ -46,6 +48,8 @@ def load_harness(name: str) -> Any:
     """The factory behind a harness name; ``UsageError`` with the known names when there is none."""
     if name in _registered:
         return _registered[name]
+    if name.startswith("python/"):
+        return load(PYTHON)
     if name in HARNESSES:
         return load(HARNESSES[name])
     for point in entry_points(group="sphynx.harnesses"):

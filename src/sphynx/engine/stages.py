@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
 
-from sphynx.contracts import ExecResult, GuestRequest, HarnessSetup, Sandbox, SandboxSpec
+from sphynx.contracts import (
+    ExecResult,
+    GuestRequest,
+    HarnessSetup,
+    OnFrame,
+    RunFunction,
+    Sandbox,
+    SandboxSpec,
+)
 from sphynx.engine import checks, command_check, prepare, profile_files, sources, turns, workspace
 from sphynx.engine.checks import Scored
 from sphynx.engine.credentials import harness_keys
@@ -202,6 +210,7 @@ def _setup(trial: Trial, box: Sandbox) -> HarnessSetup:
         env=env,
         timeout_ms=job.case.case.effective_timeout_ms,
         solution=_solution(trial, box),
+        function=_function(trial, box),
         options=job.variant.variant.options,
         keys=harness_keys(job.variant, trial.machine.host_env),
         version=job.variant.variant.harness_version,
@@ -238,6 +247,33 @@ def _solution(trial: Trial, box: Sandbox) -> Any:
         return result
 
     return run_text if isinstance(solution, str) else run_function
+
+
+def _function(trial: Trial, box: Sandbox) -> RunFunction | None:
+    variant = trial.job.variant.variant
+    if variant.function is None:
+        return None
+    variants = trial.job.suite.suite.variants
+    place = next(number for number, other in enumerate(variants) if other is variant)
+
+    async def run(
+        payload: Mapping[str, Any], env: Mapping[str, str], timeout_ms: int, on_frame: OnFrame
+    ) -> ExecResult:
+        shown = Shown(trial.redactor, lambda text: trial.show("agent", text))
+        request = GuestRequest(
+            op="turn",
+            suite=trial.job.suite.index,
+            case=trial.job.case.case.id,
+            payload={**payload, "variant": place},
+            env=env,
+            timeout_ms=timeout_ms,
+        )
+        try:
+            return await box.guest(request, on_frame=on_frame, on_output=shown.feed)
+        finally:
+            shown.close()
+
+    return run
 
 
 def _payload(trial: Trial) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from sphynx.errors import UsageError
 from sphynx.guest import limits
+from sphynx.guest.agent import run_turn
 from sphynx.guest.bundle import LoadedBundle
 from sphynx.guest.checks import Planned, run_checks
 from sphynx.guest.context import Context
@@ -49,10 +50,22 @@ def _run(loaded: LoadedBundle, request: Mapping[str, Any], outbox: Outbox) -> in
         context = Context(payload, **place)
         capture = payload.get("capture", True)
         return run_checks(_planned(case, payload), context, outbox, capture=capture, tree=loaded.tree)
+    if op == "turn":
+        return run_turn(_agent(loaded, request["suite"], payload), payload, outbox, **place)
     fn, run = (case.prepare, run_prepare) if op == "prepare" else (case.solution, run_solution)
     if not callable(fn):
         raise UsageError(f'{loaded.entry}: case "{case.id}" has no {op} function')
     return run(fn, payload, outbox, **place)
+
+
+def _agent(loaded: LoadedBundle, suite: int, payload: Mapping[str, Any]) -> Any:
+    """The function of the variant at the payload's place."""
+    variants = loaded.suites[suite].variants
+    place = payload.get("variant", -1)
+    fn = variants[place].function if 0 <= place < len(variants) else None
+    if fn is None:
+        raise UsageError(f"{loaded.entry}: variant number {place} is no function")
+    return fn
 
 
 def _planned(case: Any, payload: Mapping[str, Any]) -> list[Planned]:

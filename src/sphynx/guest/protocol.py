@@ -9,7 +9,7 @@
 
 **The request**: one JSON object, never on the command line (it may hold what ``prepare`` returned)::
 
-    {"op": "prepare" | "checks" | "solution", "suite": 0, "case": "writes-hello",
+    {"op": "prepare" | "checks" | "solution" | "turn", "suite": 0, "case": "writes-hello",
      "workspace": "/abs/path", "home": "/abs/path", "payload": {...}}
 
 ``suite`` counts the suites of the bundle's module in source order. Payloads:
@@ -17,6 +17,8 @@
 ========== =====================================================================================
 prepare    ``{"cached": bool, "api": {name: url}}``
 solution   ``{}`` (``api`` and ``cached`` are read when there)
+turn       ``{"variant": int, "prompt": str, "model": str, "index": int, "session_id": str | null,``
+           ``"system_prompt": str | null, "history": [...], "state": {...}}``: the variant's own function
 checks     ``{"answer": str, "transcript": str, "turns": [...], "prepared": {...}, "api": {name: url},``
            ``"calls": {"cli": [...], "mcp": [...], "api": [...]}, "capture": bool,``
            ``"checks": [{"index": 0, "name": "writes_hello", "timeout_ms": 300000}]}``
@@ -32,6 +34,8 @@ validation    ``{"t": "validation", "record": {...}}``: an ``EvalValidation``, s
               not the stored ones, because secrets are taken out before the final cut.
 result        ``{"t": "result", "passed": bool, "message": str | null}``: after the last check
 prepared      ``{"t": "prepared", "value": {...}}``: what ``prepare`` returned
+event         ``{"t": "event", "line": str}``: an event line, as the agent of a ``turn`` emits it
+turn          ``{"t": "turn", "state": {...}}``: the agent's turn is over
 failed        ``{"t": "failed", "message": str, "status": int | null}``: nothing was scored or prepared;
               ``status`` is the exit status of the command or program that ended it
 done          ``{"t": "done"}``: always the last line. A guest that ends without it was killed, crashed
@@ -106,7 +110,7 @@ class Outbox:
 
     def send(self, frame: Frame) -> None:
         if os.getpid() != self._owner:
-            if frame["t"] != "validation":
+            if frame["t"] not in ("validation", "event"):
                 os._exit(EXIT_FAILED)
             return
         with self._lock:
