@@ -162,7 +162,7 @@ def test_a_forgotten_await_is_named(guest):
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
-        ("ctx.read_text('nothing.txt')", "raised FileNotFoundError"),
+        ("open('nothing.txt')", "raised FileNotFoundError"),
         ("sys.exit(0)", "called sys.exit(0)"),
         ("sys.exit('gone')", "called sys.exit('gone')"),
         ("raise KeyboardInterrupt", "raised KeyboardInterrupt"),
@@ -477,3 +477,15 @@ def test_a_workspace_that_is_gone_is_named(guest):
     answer = guest.run("checks", cwd=away)
     assert "nowhere cannot be entered: No such file or directory" in answer.one("failed")["message"]
     assert answer.exit_code == 1 and answer.done
+
+
+@pytest.mark.parametrize("form", ["def", "async def"])
+def test_reading_a_file_the_agent_never_wrote_is_a_failed_check(guest, form):
+    """An agent that leaves its file out has failed; a void trial would hide that from the pass rate."""
+    read = "await ctx.read_text" if form == "async def" else "ctx.read_text"
+    source = f"""
+    {form} check(ctx):
+        return {read}("nothing.txt") == "hello"
+    """
+    record = guest.checks(source, "check").record
+    assert (record["status"], record["message"]) == ("failed", "there is no nothing.txt in the workspace")

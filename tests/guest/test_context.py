@@ -157,7 +157,7 @@ def test_reading_what_is_no_regular_file_raises_at_once(guest, form):
     began = time.monotonic()
     answer = passes(guest, source)
     assert time.monotonic() - began < 5
-    assert "FileNotFoundError" in call(answer, 4)["error"]["text"]
+    assert "MissingFileError" in call(answer, 4)["error"]["text"]
     assert call(answer, 4)["output"]["text"] == ""
 
 

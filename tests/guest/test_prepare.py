@@ -103,7 +103,7 @@ def test_lambdas_that_return_a_coroutine_are_awaited(guest):
         ("return {'a': 'x' * 16_000}", "returned 16,008 characters of JSON; the limit is 16,000"),
         ("raise KeyError('port')", "The prepare step step raised KeyError: 'port' (smoke_eval.py:"),
         ("assert False, 'no seed'", "The prepare step step raised AssertionError: no seed"),
-        ("ctx.read_text('none')", "raised FileNotFoundError"),
+        ("ctx.read_text('none')", "there is no none in the workspace"),
         ("ctx.api.url('shop')", 'raised LookupError: there is no API mock "shop" here'),
         (
             "ctx.exec('no-such-program')",

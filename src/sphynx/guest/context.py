@@ -67,6 +67,10 @@ class Context:
         and ``events``, each also under its wire key (``turn["userText"]``)."""
         return self._answer("turns", [], lambda: readable(self._payload.get("turns") or []))
 
+    def summary(self) -> Any:
+        """What the agent did, counted and listed over all turns: see ``sphynx.Summary``."""
+        return self._answer("summary", [], lambda: readable(self._payload.get("summary") or {}))
+
     def read_text(self, path: str | os.PathLike[str]) -> Any:
         """A file of the workspace as UTF-8 text. ``OSError`` when it is missing or no regular file."""
         path = os.fspath(path)

@@ -9,15 +9,26 @@ import stat
 LARGEST = 256 * 1024 * 1024
 
 
+class MissingFileError(AssertionError, FileNotFoundError):
+    """The agent left no such file.
+
+    Both an assertion, so that a check which reads it has *failed* rather than crashed (an agent that did not
+    write its file must count), and a ``FileNotFoundError``, so that authors can expect it as usual.
+    """
+
+
 def read_text(workspace: str, path: str) -> str:
     """The file as UTF-8 text; other bytes become replacement marks, line ends stay.
 
-    Raises ``OSError`` when it is missing, no regular file (an agent may have left a pipe or a device) or
+    Raises :class:`MissingFileError` when it is missing, ``OSError`` when it is no regular file (an agent may have left a pipe or a device) or
     larger than 256 MiB.
     """
     full = os.path.join(workspace, path)
     # O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
-    descriptor = os.open(full, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        descriptor = os.open(full, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        raise MissingFileError(f"there is no {path} in the workspace") from None
     with open(descriptor, "rb") as source:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):

@@ -19,7 +19,8 @@ prepare    ``{"cached": bool, "api": {name: url}}``
 solution   ``{}`` (``api`` and ``cached`` are read when there)
 turn       ``{"variant": int, "prompt": str, "model": str, "index": int, "session_id": str | null,``
            ``"system_prompt": str | null, "history": [...], "state": {...}}``: the variant's own function
-checks     ``{"answer": str, "transcript": str, "turns": [...], "prepared": {...}, "api": {name: url},``
+checks     ``{"answer": str, "transcript": str, "turns": [...], "summary": {...},``
+           ``"prepared": {...}, "api": {name: url},``
            ``"calls": {"cli": [...], "mcp": [...], "api": [...]}, "capture": bool,``
            ``"checks": [{"index": 0, "name": "writes_hello", "timeout_ms": 300000}]}``
            Missing keys count as empty, a missing ``capture`` as true, a missing ``checks`` as all of them.

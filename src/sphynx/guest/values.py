@@ -9,7 +9,7 @@ from typing import Any
 
 _OPTIONAL = frozenset(
     ("input", "output", "error", "status", "role", "usage", "exitCode", "startedAtMillis", "finishedAtMillis",
-     "inputTruncated", "outputTruncated", "errorTruncated")
+     "inputTruncated", "outputTruncated", "errorTruncated", "kind", "tool")
 )  # fmt: skip
 _HUMP = re.compile(r"_([a-z])")
 
