@@ -12,6 +12,8 @@ TYPE_CHECKING = False  # as typing's, without the 8 ms that typing takes
 
 if TYPE_CHECKING:
     from sphynx._version import __version__ as __version__
+    from sphynx.client import AsyncSphynx as AsyncSphynx
+    from sphynx.client import Sphynx as Sphynx
     from sphynx.errors import SphynxError as SphynxError
     from sphynx.registry import register_harness as register_harness
     from sphynx.suite.cases import case as case
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from sphynx.suite.context import PlainContext as PlainContext
     from sphynx.suite.context import Prepare as Prepare
     from sphynx.suite.context import PrepareContext as PrepareContext
+    from sphynx.suite.context import Summary as Summary
     from sphynx.suite.context import Validator as Validator
     from sphynx.suite.context import Verdict as Verdict
     from sphynx.suite.sources import empty as empty
@@ -28,14 +31,19 @@ if TYPE_CHECKING:
     from sphynx.suite.sources import repo as repo
     from sphynx.suite.suites import suite as suite
     from sphynx.suite.variants import variant as variant
+    from sphynx.validators.judge import judge as judge
+    from sphynx.validators.people import human as human
     from sphynx.validators.people import script as script
 
 _LAZY = {
+    "AsyncSphynx": "sphynx.client",
     "Context": "sphynx.suite.context",
     "PlainContext": "sphynx.suite.context",
     "Prepare": "sphynx.suite.context",
     "PrepareContext": "sphynx.suite.context",
+    "Sphynx": "sphynx.client",
     "SphynxError": "sphynx.errors",
+    "Summary": "sphynx.suite.context",
     "Validator": "sphynx.suite.context",
     "Verdict": "sphynx.suite.context",
     "__version__": "sphynx._version",
@@ -43,6 +51,8 @@ _LAZY = {
     "command": "sphynx.suite.checks",
     "empty": "sphynx.suite.sources",
     "files": "sphynx.suite.sources",
+    "human": "sphynx.validators.people",
+    "judge": "sphynx.validators.judge",
     "named": "sphynx.suite.checks",
     "register_harness": "sphynx.registry",
     "repo": "sphynx.suite.sources",
@@ -58,6 +68,7 @@ __all__ = [
     "Prepare",
     "PrepareContext",
     "SphynxError",
+    "Summary",
     "Validator",
     "Verdict",
     "__version__",
@@ -65,6 +76,8 @@ __all__ = [
     "command",
     "empty",
     "files",
+    "human",
+    "judge",
     "named",
     "repo",
     "script",

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated, Any, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    PlainSerializer,
+    WithJsonSchema,
+)
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError, core_schema
 
@@ -103,10 +113,21 @@ Maybe: TypeAlias = Annotated[T | None, NotNull()]
 
 Int: TypeAlias = int
 NonNegativeInt: TypeAlias = Annotated[int, Field(ge=0)]
-DateTimeUtc: TypeAlias = str
-"""An ISO 8601 instant in UTC."""
-EvalTimestamp: TypeAlias = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
-Instant: TypeAlias = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+
+
+def _utc(value: datetime) -> datetime:
+    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def _as_text(value: datetime) -> str:
+    return value.strftime("%Y-%m-%dT%H:%M:%S.") + f"{value.microsecond // 1000:03d}Z"
+
+
+_Time = Annotated[datetime, AfterValidator(_utc), PlainSerializer(_as_text, when_used="json")]
+DateTimeUtc: TypeAlias = Annotated[_Time, WithJsonSchema({"type": "string"})]
+"""An instant in UTC: ISO 8601 with milliseconds and ``Z`` on the wire, an aware ``datetime`` here."""
+EvalTimestamp: TypeAlias = Annotated[_Time, WithJsonSchema({"type": "string", "format": "date-time"})]
+Instant: TypeAlias = Annotated[_Time, WithJsonSchema({"type": "string", "format": "date-time"})]
 Beyond: TypeAlias = Annotated[dict[str, Any] | None, NotNull(), Field(alias="x-sphynx")]
 """What only our own server reads, under ``x-sphynx``. A client leaves it out for a server that does not
 announce it."""

@@ -1,0 +1,390 @@
+"""``AsyncSphynx``: the client for async code."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import anyio
+import httpx
+
+from sphynx.client.calls import Call, call, checked, start_body
+from sphynx.client.connection import async_connect, failure, limits, reply, server_from
+from sphynx.client.protocol import (
+    LISTS,
+    MAX_POLL_MS,
+    POLL_MS,
+    WAIT_MS,
+    Server,
+    Signal,
+    Waiting,
+    exchange,
+    next_page,
+    start_and_wait,
+    wait,
+)
+from sphynx.client.steps import Answered, Conversation, Pause, Send
+from sphynx.schema.wire import (
+    BatchPage,
+    CredentialLease,
+    Cursor,
+    EnvironmentListing,
+    EnvironmentVariable,
+    EvalBatch,
+    EvalBatchSummary,
+    EvalCaseDetail,
+    EvalCasePage,
+    EvalCaseSummary,
+    EvalRun,
+    EvalRunPage,
+    EvalSuiteDetail,
+    EvalSuitePage,
+    EvalSuiteSummary,
+    ModelCatalogue,
+    Ok,
+    Prompt,
+    PromptList,
+    Scope,
+    StartedBatch,
+    VariableLease,
+    Whoami,
+)
+
+
+class AsyncDriver:
+    """Performs the steps of a conversation, one after another."""
+
+    def __init__(self, server: Server, http: httpx.AsyncClient) -> None:
+        self.server = server
+        self.http = http
+
+    async def run(self, steps: Conversation[Any]) -> Any:
+        """What the conversation comes to."""
+        answer: Answered = None
+        while True:
+            try:
+                step = steps.send(answer)
+            except StopIteration as end:
+                return end.value
+            answer = None
+            if isinstance(step, Send):
+                answer = await self._send(step)
+            elif isinstance(step, Pause):
+                await anyio.sleep(step.seconds)
+            else:
+                told = step.function(step.value)
+                if inspect.isawaitable(told):
+                    await told
+
+    async def _send(self, step: Send) -> Answered:
+        try:
+            return reply(
+                await self.http.request(
+                    step.method,
+                    step.path,
+                    content=step.body,
+                    headers=step.headers,
+                    timeout=limits(step.timeout_s),
+                )
+            )
+        except httpx.TransportError as error:
+            return failure(error)
+
+
+class AsyncResource:
+    """A group of operations."""
+
+    def __init__(self, driver: AsyncDriver) -> None:
+        self._driver = driver
+        self._server = driver.server
+
+    async def _run(self, steps: Conversation[Any]) -> Any:
+        return await self._driver.run(steps)
+
+    async def _call(self, what: Call) -> Any:
+        return await self._driver.run(exchange(self._server, what))
+
+    async def _pages(self, name: str, **fields: Any) -> AsyncIterator[Any]:
+        asked: dict[str, Any] | None = fields
+        while asked is not None:
+            page = await self._call(call(name, **asked))
+            for item in getattr(page, LISTS[name]):
+                yield item
+            asked = next_page(page, asked)
+
+
+class AsyncBatches(AsyncResource):
+    """Batches: start, wait, read."""
+
+    async def start(self, suite: Any) -> StartedBatch:
+        """Start a batch of ``suite``, a ``Suite`` or a request. Trials go on at the server."""
+        return await self._call(checked("evals.batches.start", start_body(suite)))
+
+    async def wait(
+        self,
+        id: str,
+        *,
+        on_progress: Callable[[EvalBatch], Any] | None = None,
+        signal: Signal | None = None,
+        timeout_ms: float = WAIT_MS,
+        poll_interval_ms: float = POLL_MS,
+        max_interval_ms: float = MAX_POLL_MS,
+    ) -> EvalBatch:
+        """The batch once it stops. Neither the time limit nor ``signal`` cancels it: they raise."""
+        waiting = Waiting(on_progress, signal, timeout_ms, poll_interval_ms, max_interval_ms)
+        return await self._run(wait(self._server, id, waiting))
+
+    async def start_and_wait(
+        self,
+        suite: Any,
+        *,
+        on_progress: Callable[[EvalBatch], Any] | None = None,
+        signal: Signal | None = None,
+        timeout_ms: float = WAIT_MS,
+        poll_interval_ms: float = POLL_MS,
+        max_interval_ms: float = MAX_POLL_MS,
+    ) -> EvalBatch:
+        """``start``, then ``wait``."""
+        waiting = Waiting(on_progress, signal, timeout_ms, poll_interval_ms, max_interval_ms)
+        started = checked("evals.batches.start", start_body(suite))
+        return await self._run(start_and_wait(self._server, started, waiting))
+
+    async def get(self, id: str) -> EvalBatch:
+        """One batch with its runs and trials."""
+        return await self._call(call("evals.batches.get", id=id))
+
+    async def list(self, *, cursor: Cursor | None = None, limit: int | None = None) -> BatchPage:
+        """A page of batches, newest first."""
+        return await self._call(call("evals.batches.list", cursor=_cursor(cursor), limit=limit))
+
+    def iterate(self, *, limit: int | None = None) -> AsyncIterator[EvalBatchSummary]:
+        """Every batch, newest first; ``limit`` is the size of a page."""
+        return self._pages("evals.batches.list", limit=limit)
+
+
+class AsyncSuites(AsyncResource):
+    """Suites the organization has run."""
+
+    async def list(self, *, cursor: Cursor | None = None, limit: int | None = None) -> EvalSuitePage:
+        """A page of suites."""
+        return await self._call(call("evals.suites.list", cursor=_cursor(cursor), limit=limit))
+
+    async def get(self, id: str) -> EvalSuiteDetail:
+        """One suite with what its cases share."""
+        return await self._call(call("evals.suites.get", id=id))
+
+    def iterate(self, *, limit: int | None = None) -> AsyncIterator[EvalSuiteSummary]:
+        """Every suite."""
+        return self._pages("evals.suites.list", limit=limit)
+
+
+class AsyncCases(AsyncResource):
+    """Stored cases and their histories."""
+
+    async def list(
+        self,
+        *,
+        suite: str | None = None,
+        tag: str | None = None,
+        q: str | None = None,
+        sort: Literal["recent", "name"] | None = None,
+        order: Literal["asc", "desc"] | None = None,
+        cursor: Cursor | None = None,
+        limit: int | None = None,
+    ) -> EvalCasePage:
+        """A page of cases, with each variant's newest run."""
+        fields = {"suite": suite, "tag": tag, "q": q, "sort": sort, "order": order, "limit": limit}
+        return await self._call(call("evals.cases.list", cursor=_cursor(cursor), **fields))
+
+    async def get(self, id: str) -> EvalCaseDetail:
+        """A case, its versions and the variants it has run on."""
+        return await self._call(call("evals.cases.get", id=id))
+
+    async def run(
+        self, id: str, *, trials: int | None = None, variants: Sequence[str] | None = None
+    ) -> StartedBatch:
+        """Start a batch of the case's newest version, on the variant ids named or on all it has run on."""
+        chosen = None if variants is None else [*variants]
+        return await self._call(call("evals.cases.run", id=id, trials=trials, variants=chosen))
+
+    def iterate(self, *, suite: str | None = None, tag: str | None = None) -> AsyncIterator[EvalCaseSummary]:
+        """Every case, of one suite or with one tag if named."""
+        return self._pages("evals.cases.list", suite=suite, tag=tag)
+
+
+class AsyncRuns(AsyncResource):
+    """Runs of a case."""
+
+    async def list(self, case_id: str, *, variant: str | None = None, page: int | None = None) -> EvalRunPage:
+        """A page of a case's runs, newest first; pages count from 1."""
+        return await self._call(call("evals.runs.list", case_id=case_id, variant=variant, page=page))
+
+    async def get(self, id: str) -> EvalRun:
+        """One run and its trials."""
+        return await self._call(call("evals.runs.get", id=id))
+
+    def iterate(self, case_id: str, *, variant: str | None = None) -> AsyncIterator[EvalRun]:
+        """Every run of a case, newest first."""
+        return self._pages("evals.runs.list", case_id=case_id, variant=variant)
+
+
+class AsyncModels(AsyncResource):
+    """Models of the harnesses."""
+
+    async def list(self, harness: str, *, q: str | None = None) -> ModelCatalogue:
+        """Models a harness can use. None means that no list is available, not that it has no models."""
+        return await self._call(call("evals.models.list", harness=harness, q=q))
+
+
+class AsyncEvals(AsyncResource):
+    """Everything about evals."""
+
+    def __init__(self, driver: AsyncDriver) -> None:
+        super().__init__(driver)
+        self.batches = AsyncBatches(driver)
+        self.suites = AsyncSuites(driver)
+        self.cases = AsyncCases(driver)
+        self.runs = AsyncRuns(driver)
+        self.models = AsyncModels(driver)
+
+
+class AsyncPrompts(AsyncResource):
+    """Prompts with versions and channels."""
+
+    async def get(
+        self,
+        id: str,
+        *,
+        channel: str | None = None,
+        version: int | None = None,
+        include_versions: bool | None = None,
+    ) -> Prompt:
+        """A prompt: one version, else what a channel points at, else the default channel's."""
+        fields = {"channel": channel, "version": version, "include_versions": include_versions}
+        return await self._call(call("prompts.get", id=id, **fields))
+
+    async def list(self) -> PromptList:
+        """Every prompt, newest first."""
+        return await self._call(call("prompts.list"))
+
+    async def create(
+        self,
+        id: str,
+        *,
+        name: str,
+        content: str,
+        config: dict[str, Any] | None = None,
+        description: str | None = None,
+        message: str | None = None,
+    ) -> Prompt:
+        """A new prompt. Its version 1 is published to the default channel."""
+        fields = {"config": config, "description": description, "message": message}
+        return await self._call(call("prompts.create", id=id, name=name, content=content, **fields))
+
+    async def update(
+        self, id: str, *, content: str, config: dict[str, Any] | None = None, message: str | None = None
+    ) -> Prompt:
+        """Add a version. It is not published: ``promote`` does that."""
+        return await self._call(
+            call("prompts.update", id=id, content=content, config=config, message=message)
+        )
+
+    async def promote(self, id: str, *, channel: str, version: int) -> Ok:
+        """Point a channel at a version."""
+        return await self._call(call("prompts.promote", id=id, channel=channel, version=version))
+
+
+class AsyncEnvironment(AsyncResource):
+    """Variables and subscriptions that agents are given."""
+
+    async def list(self) -> EnvironmentListing:
+        """Everything that is set; values show as previews."""
+        return await self._call(call("environment.list"))
+
+    async def set(
+        self, variables: Sequence[Mapping[str, Any]], *, scope: Scope | None = None
+    ) -> list[EnvironmentVariable]:
+        """Store 1 to 100 variables, each ``{"name", "value"}`` and ``"secret"`` (true unless said)."""
+        return await self._call(call("environment.set", variables=[*variables], scope=scope))
+
+    async def remove(self, name: str, *, scope: Scope | None = None) -> None:
+        """Remove one variable."""
+        return await self._call(call("environment.remove", name=name, scope=scope))
+
+
+class AsyncRunner(AsyncResource):
+    """What ``sphynx eval`` uses to record a batch that runs on this machine."""
+
+    async def start(self, request: Any, *, idempotency_key: str | None = None) -> StartedBatch:
+        """Start a batch. With a key, the same request again gives the first one's batch."""
+        headers = {"idempotency-key": idempotency_key} if idempotency_key else None
+        return await self._call(checked("runner.start", request, headers))
+
+    async def lease(self, id: str, *, harness: str) -> CredentialLease:
+        """A harness key for one batch."""
+        return await self._call(call("runner.lease", id=id, harness=harness))
+
+    async def lease_variables(self, id: str, *, names: Sequence[str]) -> VariableLease:
+        """Values of 1 to 100 variables for one batch."""
+        return await self._call(call("runner.leaseVariables", id=id, names=[*names]))
+
+    async def report(self, trial: Any) -> None:
+        """Record one trial: a ``ScoredTrialReport`` or a ``BrokenTrialReport``."""
+        return await self._call(checked("runner.report", trial))
+
+    async def beat(self, id: str) -> None:
+        """The batch is still being run."""
+        return await self._call(call("runner.beat", id=id))
+
+    async def finish(self, id: str) -> EvalBatch:
+        """The batch is done."""
+        return await self._call(call("runner.finish", id=id))
+
+
+class AsyncSphynx:
+    """A client of one server.
+
+    ``api_key`` is ``SPHYNX_API_KEY`` unless given, ``base_url`` ``SPHYNX_BASE_URL``, else the hosted service.
+    Raises ``UsageError`` without a key. Safe to share between tasks; close it, or use it as a context.
+    """
+
+    def __init__(
+        self,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        *,
+        http: httpx.AsyncClient | None = None,
+    ) -> None:
+        server = server_from(api_key, base_url)
+        driver = AsyncDriver(server, async_connect(server, http))
+        self._driver = driver
+        self._own = http is None
+        self.evals = AsyncEvals(driver)
+        self.prompts = AsyncPrompts(driver)
+        self.environment = AsyncEnvironment(driver)
+        self.runner = AsyncRunner(driver)
+
+    @property
+    def base_url(self) -> str:
+        """The server's address."""
+        return self._driver.server.base_url
+
+    async def whoami(self) -> Whoami:
+        """Which organization the key acts for, and what it may do."""
+        return await self._driver.run(exchange(self._driver.server, call("auth.whoami")))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._own:
+            await self._driver.http.aclose()
+
+    async def __aenter__(self) -> AsyncSphynx:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+
+def _cursor(cursor: Cursor | None) -> dict[str, Any] | None:
+    return None if cursor is None else cursor.wire()
