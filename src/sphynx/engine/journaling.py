@@ -16,6 +16,7 @@ import msgspec
 
 from sphynx.journal import turns
 from sphynx.journal.events import Command, Event, FileChange, Message, Started, ToolCall
+from sphynx.journal.overview import Overview
 from sphynx.redaction import Redactor
 
 MAX_EVENTS = 20_000
@@ -40,6 +41,7 @@ class TrialJournal:
         self._room = MAX_CHARS
         self._paths: dict[str, None] = {}
         self._opening = ""
+        self.overview = Overview()
         self._answer = ""
         self.dropped = 0
         """Events that were stored but are not handed to checks."""
@@ -63,6 +65,7 @@ class TrialJournal:
         if event.at is None:
             event = msgspec.structs.replace(event, at=now_ms())
         self._count(event)
+        self.overview.add(event)
         self._keep(event)
         clean = self._redactor.event(event)
         if self.lost is None:

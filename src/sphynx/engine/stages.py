@@ -281,6 +281,9 @@ def _payload(trial: Trial) -> dict[str, Any]:
         "answer": trial.journal.answer(),
         "transcript": trial.journal.transcript(),
         "turns": trial.journal.turns(),
+        "summary": trial.journal.overview.summary(
+            trial.talk.usage if trial.talk else None, trial.talk.thinking if trial.talk else 0
+        ),
         "prepared": trial.prepared,
         "api": {},
         "calls": {"cli": [], "mcp": [], "api": []},

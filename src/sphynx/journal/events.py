@@ -78,11 +78,17 @@ class Command(msgspec.Struct, frozen=True, rename="camel", tag_field="_tag", tag
 
 
 class FileChange(msgspec.Struct, frozen=True, rename="camel", tag_field="_tag", tag="FileChange"):
-    """Paths that were written."""
+    """Paths that were written.
+
+    ``tool`` is the agent's own word for what wrote them and ``kind`` the word for all agents; both are
+    ``None`` when only a look at the files told.
+    """
 
     paths: tuple[str, ...]
     at: int | None = None
     started_at: int | None = None
+    tool: str | None = None
+    kind: str | None = None
 
 
 class ToolCall(msgspec.Struct, frozen=True, rename="camel", tag_field="_tag", tag="ToolCall"):

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from sphynx.journal.entries import entry
-from sphynx.journal.events import Event, Message
+from sphynx.journal.events import Event, FileChange, Message, ToolCall
+from sphynx.journal.tool_names import kind_of
 
 
 def answer(events: Iterable[Event]) -> str:
@@ -66,7 +67,7 @@ def _steps(events: Iterable[Event], opening: str) -> Iterator[_Step]:
     said: str | None = None
     acted = False
     for event in events:
-        found = entry(event)
+        found = _shown(event)
         if found is None:
             continue
         if isinstance(event, Message) and event.role == "user":
@@ -81,6 +82,16 @@ def _steps(events: Iterable[Event], opening: str) -> Iterator[_Step]:
         yield _Step(found)
     if said is None:
         yield _opening(opening)
+
+
+def _shown(event: Event) -> dict[str, Any] | None:
+    """The wire's entry, and beside the agent's own name of a tool the ``kind`` that is the same for all."""
+    found = entry(event)
+    if found is not None and isinstance(event, ToolCall):
+        found["kind"] = event.kind or kind_of(event.name)
+    elif found is not None and isinstance(event, FileChange):
+        found |= {"tool": event.tool, "kind": event.kind}
+    return found
 
 
 def _opening(text: str) -> _Step:
@@ -98,7 +109,7 @@ def turn(
     The person's message comes first even when ``events`` lack it. ``commands`` is given when ``events`` are
     not all there were.
     """
-    steps = [found for event in events if (found := entry(event)) is not None]
+    steps = [found for event in events if (found := _shown(event)) is not None]
     opens = bool(steps) and steps[0]["_tag"] == "message" and steps[0]["role"] == "user"
     if not opens:
         steps.insert(0, _opening(user_text).entry)

@@ -58,8 +58,84 @@ class Turn(Protocol):
         """Journal entries in order, as ``event["exitCode"]`` or ``event.exit_code``.
 
         ``_tag`` is ``message`` (``role``, ``text``), ``command`` (``command``, ``exitCode``, ``output``),
-        ``fileChange`` (``paths``) or ``toolCall`` (``name``, ``input``, ``output``, ``error``, ``status``).
+        ``fileChange`` (``paths``, ``kind``) or ``toolCall`` (``name``, ``kind``, ``input``, ``output``,
+        ``error``, ``status``); ``kind`` is the tool's canonical name.
         """
+        ...
+
+
+class ShellCommand(Protocol):
+    """A command the agent ran. ``exit_code`` is ``None`` when nobody saw how it ended."""
+
+    @property
+    def command(self) -> str: ...
+    @property
+    def exit_code(self) -> int | None: ...
+
+
+class TokenSums(Protocol):
+    """Tokens of all turns; ``input`` is what was neither read from nor written to the cache."""
+
+    @property
+    def input(self) -> int: ...
+    @property
+    def output(self) -> int: ...
+    @property
+    def cache_read(self) -> int: ...
+    @property
+    def cache_write(self) -> int: ...
+    @property
+    def total(self) -> int: ...
+
+
+class Summary(Protocol):
+    """What the agent did over all turns. Lists hold at most 10,000 entries each, counts go on."""
+
+    @property
+    def shell_commands(self) -> Sequence[ShellCommand]: ...
+    @property
+    def failed_commands(self) -> int:
+        """Commands whose exit code is known and not 0."""
+        ...
+
+    @property
+    def files_read(self) -> Sequence[str]:
+        """Paths read with a tool of the agent's; what a shell command reads nobody sees."""
+        ...
+
+    @property
+    def files_modified(self) -> Sequence[str]:
+        """Paths written, by whatever means, as the agent names them."""
+        ...
+
+    @property
+    def tool_calls(self) -> Mapping[str, int]:
+        """Calls per canonical name: ``file_read``, ``file_write``, ``file_edit``, ``shell``, ``web_fetch``,
+        ``web_search``, ``glob``, ``grep``, ``list_dir``, ``agent_task``, ``mcp``, ``unknown``."""
+        ...
+
+    @property
+    def total_tool_calls(self) -> int: ...
+    @property
+    def web_fetches(self) -> Sequence[str]:
+        """Addresses fetched."""
+        ...
+
+    @property
+    def total_turns(self) -> int: ...
+    @property
+    def errors(self) -> Sequence[str]:
+        """Tool calls that failed: the tool's name and what it said."""
+        ...
+
+    @property
+    def thinking_blocks(self) -> int:
+        """Pieces of reasoning there were; their text is not kept."""
+        ...
+
+    @property
+    def tokens(self) -> TokenSums | None:
+        """``None`` when the agent reported none."""
         ...
 
 
@@ -123,6 +199,10 @@ class Context(Protocol):
         """The conversation, turn by turn."""
         ...
 
+    async def summary(self) -> Summary:
+        """What the agent did: commands, files, tools, errors, tokens."""
+        ...
+
     async def read_text(self, path: str) -> str:
         """A workspace file as UTF-8 text; ``FileNotFoundError`` when it is not there."""
         ...
@@ -161,6 +241,7 @@ class PlainContext(Protocol):
     def answer(self) -> str: ...
     def transcript(self) -> str: ...
     def turns(self) -> Sequence[Turn]: ...
+    def summary(self) -> Summary: ...
     def read_text(self, path: str) -> str: ...
     def exists(self, path: str) -> bool: ...
     def exec(self, command: str, *, timeout_ms: int | None = None) -> Completed: ...

@@ -21,7 +21,7 @@ from sphynx.harnesses.transcripts.reading import (
     plain_command,
     token_usage,
 )
-from sphynx.harnesses.transcripts.tool_names import KINDS, kind_of
+from sphynx.journal.tool_names import KINDS, kind_of
 from sphynx.journal.events import Started, Usage
 
 

@@ -153,7 +153,7 @@ class CodexReader:
         if item.type == "file_change":
             paths = tuple(change.path for change in item.changes)
             if item.status in (None, "completed"):
-                return (FileChange(paths, at=now),)
+                return (FileChange(paths, at=now, tool="apply_patch", kind="file_edit"),)
             text = as_text({"paths": list(paths)})
             return (ToolCall(item.id, "apply_patch", item.status, text, at=now, kind="file_edit"),)
         if item.type == "mcp_tool_call":

@@ -16,8 +16,8 @@ from sphynx.harnesses.transcripts.reading import (
     object_of,
     set_aside,
 )
-from sphynx.harnesses.transcripts.tool_names import kind_of
 from sphynx.journal.events import Command, Event, Message, Started, ToolCall
+from sphynx.journal.tool_names import kind_of
 
 _NOTHING: tuple[Event, ...] = ()
 _DETAILS = ("question", "web_search", "web_fetch")

@@ -159,7 +159,8 @@ def _tool(part: _Part, state: _State, now: int) -> Event:
         return settled(call, "", failed=False, now=at, end=_shell_end(state))
     text = as_text(state.error if failed else state.output) or ""
     if call.path is not None and not failed:
-        return FileChange((_written(state.metadata) or call.path,), at=at, started_at=call.since)
+        paths = (_written(state.metadata) or call.path,)
+        return FileChange(paths, at=at, started_at=call.since, tool=call.name, kind=call.kind)
     return settled(call, text, failed=failed, now=at, kind=_kind(part.tool))
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from sphynx.harnesses.transcripts.reading import as_text
-from sphynx.harnesses.transcripts.tool_names import kind_of
 from sphynx.journal.events import Command, Event, FileChange, ToolCall
+from sphynx.journal.tool_names import kind_of
 
 
 class Call:
@@ -66,7 +66,7 @@ def settled(
     if call.command is not None and end is not None:
         return Command(call.command, end.code, end.output, at=now, started_at=call.since)
     if call.path is not None and not failed:
-        return FileChange((call.path,), at=now, started_at=call.since)
+        return FileChange((call.path,), at=now, started_at=call.since, tool=call.name, kind=call.kind)
     return ToolCall(
         call.id,
         call.name,
