@@ -85,7 +85,7 @@ def test_later_kinds_of_checks_are_refused_by_name() -> None:
     """An object of a kind this version cannot run is a problem, not a validator."""
 
     class Judge:
-        sphynx_kind = "judge"
+        sphynx_kind = "oracle"
 
         def __call__(self, ctx) -> bool:
             return True
@@ -94,6 +94,6 @@ def test_later_kinds_of_checks_are_refused_by_name() -> None:
         id="s", prompt="p", cases=[case(id="x", validate=Judge())], variants=[{"harness": "pi", "model": "m"}]
     )
     assert [one.message for one in made.problems()] == [
-        "validate must be a function or command(), not a judge"
+        "validate must be a function, judge() or command(), not a oracle"
     ]
     assert made.cases[0].checks == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sphynx.suite import cases, checks, people, shapes, suites, variants
+from sphynx.suite import cases, checks, judges, people, shapes, suites, variants
 
 PAIRS = [
     (suites.SUITE_FIELDS, shapes.SuiteFields),
@@ -15,6 +15,8 @@ PAIRS = [
     (checks.COMMAND_FIELDS, shapes.CommandFields),
     (checks.NAMED_FIELDS, shapes.NamedFields),
     (people.SCRIPT_FIELDS, shapes.ScriptFields),
+    (people.HUMAN_FIELDS, shapes.HumanFields),
+    (judges.JUDGE_FIELDS, shapes.JudgeFields),
 ]
 
 

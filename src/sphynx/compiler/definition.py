@@ -8,6 +8,8 @@ from sphynx.compiler.bundle import Contents
 from sphynx.schema.definition import definition_hash
 from sphynx.suite.cases import Case
 from sphynx.suite.checks import COMMAND_TIMEOUT_MS, VALIDATOR_TIMEOUT_MS
+from sphynx.suite.judges import JudgeSpec
+from sphynx.suite.people import ScriptedUser
 from sphynx.suite.sources import Files, Repo, Source
 from sphynx.suite.suites import Suite
 
@@ -27,7 +29,7 @@ def stored(suite: Suite, case: Case, prompt: str, contents: Contents | None) -> 
     return {
         "prompt": prompt,
         "prepare": {"source": code} if case.prepare else None,
-        "validator": {"source": code} if case.checks else None,
+        "validator": _validator(case, code),
         "verify": case.command.command if case.command else None,
         "source": source_value(suite.source_of(case)),
         "user": user_value(case),
@@ -39,14 +41,48 @@ def stored(suite: Suite, case: Case, prompt: str, contents: Contents | None) -> 
 
 
 def beyond_wire(case: Case) -> dict[str, Any]:
-    """What changes the measurement and has no field on the wire: time limits of checks."""
+    """What changes the measurement and has no field on the wire: limits of checks, how judges are asked."""
     out: dict[str, Any] = {}
     limits = [check.timeout_ms for check in case.checks]
     if any(limit != VALIDATOR_TIMEOUT_MS for limit in limits):
         out["checkTimeoutMs"] = limits
     if case.command and case.command.timeout_ms != COMMAND_TIMEOUT_MS:
         out["commandTimeoutMs"] = case.command.timeout_ms
+    asked = {judge.name: extra for judge in case.judges if (extra := _asked(judge))}
+    if asked:
+        out["judges"] = asked
     return out
+
+
+def _asked(judge: JudgeSpec) -> dict[str, Any]:
+    """How a judge is asked beyond what the wire can say."""
+    extra: dict[str, Any] = {"workspace": True} if judge.workspace else {}
+    return extra | ({"votes": judge.votes} if judge.votes > 1 else {})
+
+
+def _validator(case: Case, code: str) -> dict[str, Any] | None:
+    if case.judges:
+        checks = [{"source": code}] if case.checks else []
+        return {"kind": "judged", "checks": checks, "judges": [judge_value(judge) for judge in case.judges]}
+    return {"source": code} if case.checks else None
+
+
+def judge_value(judge: JudgeSpec) -> dict[str, Any]:
+    """A judge in its wire form; what was not given is left out."""
+    out: dict[str, Any] = {
+        "kind": "judge",
+        "name": judge.name,
+        "model": judge.model,
+        "prompt": judge.prompt,
+        "expected": judge.expected,
+        "choices": dict(judge.choices),
+        "files": list(judge.files) or None,
+        "threshold": judge.threshold,
+        "timeoutMs": judge.timeout_ms,
+        "provider": judge.provider,
+        "harness": judge.harness,
+    }
+    return {key: value for key, value in out.items() if value is not None}
 
 
 def source_value(source: Source) -> dict[str, Any]:
@@ -60,4 +96,10 @@ def source_value(source: Source) -> dict[str, Any]:
 
 def user_value(case: Case) -> dict[str, Any] | None:
     """Who speaks after the opening prompt, in its wire form."""
-    return {"kind": "scripted", "replies": list(case.user.replies)} if case.user else None
+    user = case.user
+    if user is None:
+        return None
+    if isinstance(user, ScriptedUser):
+        return {"kind": "scripted", "replies": list(user.replies)}
+    out: dict[str, Any] = {"kind": "simulated", "goal": user.goal, "prompt": user.prompt}
+    return out | ({"harness": user.harness, "model": user.model} if user.harness else {})

@@ -7,13 +7,15 @@ from typing import Any, get_args
 from pydantic import ValidationError
 
 from sphynx.compiler.compiled import CompiledCase, CompiledSuite, CompiledVariant
-from sphynx.compiler.definition import beyond_wire, source_value, user_value
+from sphynx.compiler.definition import beyond_wire, judge_value, source_value, user_value
 from sphynx.compiler.es_module import es_module, pack
 from sphynx.compiler.profiles import Profile
 from sphynx.compiler.sources import captured
 from sphynx.errors import CompileError
-from sphynx.schema.wire import Harness, SuiteBatchRequest
+from sphynx.schema.wire import BuiltInHarness, Harness, SuiteBatchRequest
 from sphynx.suite.cases import Case
+from sphynx.suite.judges import JudgeSpec
+from sphynx.suite.people import SimulatedUser
 from sphynx.suite.sources import Repo, Source, is_path
 
 
@@ -46,6 +48,8 @@ def _case(
     compiled: CompiledSuite, item: CompiledCase, packed: bytes, files: list[dict[str, str]]
 ) -> dict[str, Any]:
     case = item.case
+    if isinstance(case.user, SimulatedUser) and case.user.harness:
+        _agent_on_wire(case.user.harness, f'the person of case "{case.id}"')
     place = {"suite": compiled.index, "case": case.id}
     out: dict[str, Any] = {
         "id": case.id,
@@ -65,10 +69,11 @@ def _case(
     if case.prepare:
         name = getattr(case.prepare, "__name__", "prepare").strip("<>")[:100] or "prepare"
         out["prepare"] = {"name": name, "source": es_module(packed, {"op": "prepare", **place})}
-    if case.checks:
-        capture = compiled.suite.capture_validation
-        source = es_module(packed, {"op": "checks", **place, "capture": capture})
-        out["validator"] = {**_validator(case, capture, files), "source": source}
+    if case.checks or case.judges:
+        program = {"op": "checks", **place, "capture": compiled.suite.capture_validation}
+        out["validator"] = _validator(
+            compiled, case, es_module(packed, program) if case.checks else "", files
+        )
     beyond = beyond_wire(case)
     if isinstance(case.solution, str):
         beyond["solution"] = case.solution
@@ -77,17 +82,43 @@ def _case(
     return out
 
 
-def _validator(case: Case, capture: bool, files: list[dict[str, str]]) -> dict[str, Any]:
+def _validator(
+    compiled: CompiledSuite, case: Case, source: str, files: list[dict[str, str]]
+) -> dict[str, Any]:
+    out: dict[str, Any] = {} if compiled.suite.capture_validation else {"capture": False}
     names = [check.name for check in case.checks]
-    out: dict[str, Any] = {
+    checks = {
         "name": names[0][:100] if len(names) == 1 else f"{len(names)} checks",
         "manifest": [{"index": check.index, "name": check.name} for check in case.checks],
+        "source": source,
+        **out,
     }
-    if not capture:
-        out["capture"] = False
-    if files:
+    if not case.judges:
+        out |= checks
+    else:
+        names += [judge.name for judge in case.judges]
+        out["kind"] = "judged"
+        out["name"] = names[0][:100] if len(names) == 1 else f"{len(names)} checks"
+        out["checks"] = [checks] if case.checks else []
+        out["judges"] = [_judge(judge) for judge in case.judges]
+    if files and case.checks:
         out["sourceFiles"] = files
     return out
+
+
+def _judge(judge: JudgeSpec) -> dict[str, Any]:
+    if judge.harness is not None:
+        _agent_on_wire(judge.harness, f'judge "{judge.name}"')
+    return judge_value(judge)
+
+
+def _agent_on_wire(harness: str, who: str) -> None:
+    if harness not in get_args(BuiltInHarness):
+        raise CompileError(
+            f'{who}: harness "{harness}" only runs here',
+            tag="HarnessNotOnWire",
+            hint="run it with --local, or choose one of " + ", ".join(get_args(BuiltInHarness)),
+        )
 
 
 def _source(source: Source) -> dict[str, Any]:

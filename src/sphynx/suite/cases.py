@@ -8,7 +8,7 @@ from typing import Any, Unpack, cast
 from sphynx.errors import Problem
 from sphynx.suite import placeholders
 from sphynx.suite.caller import caller
-from sphynx.suite.checks import Check, Command, checks_of, command_of, validate_faults
+from sphynx.suite.checks import Check, Command, checks_of, command_of, judges_of, validate_faults
 from sphynx.suite.context import Prepare, Solution
 from sphynx.suite.fields import (
     Fault,
@@ -27,8 +27,9 @@ from sphynx.suite.fields import (
     text,
     whole,
 )
+from sphynx.suite.judges import JudgeSpec
 from sphynx.suite.paths import cache_path
-from sphynx.suite.people import Script, user_faults, user_from
+from sphynx.suite.people import User, user_faults, user_from
 from sphynx.suite.shapes import CacheFields, CaseFields
 from sphynx.suite.sources import Source, source_faults, source_from
 
@@ -94,7 +95,7 @@ CASE_FIELDS = (
         "validate",
         "Validate",
         validate_faults,
-        doc='how a trial passes: a function, command("..."), or up to 20 functions in a list',
+        doc='how a trial passes: a function, a judge(), command("..."), or up to 20 of both in a list',
         required=True,
     ),
     Field("solution", "str | Solution | None", _solution, doc="a reference solution, run by --self-test"),
@@ -105,11 +106,12 @@ class Case:
     """One eval. Attributes hold what was given, so read them only when ``Suite.problems()`` is empty.
 
     ``source``, ``max_turns`` and ``timeout_ms`` are ``None`` when not given; the ``effective_`` ones are what
-    counts. ``checks`` are the code validators in order, ``command`` the shell command instead of them.
+    counts. ``checks`` are the code validators in order, ``judges`` the model judges, ``command`` the shell
+    command instead of them.
     """
 
     __slots__ = (
-        "cache", "checks", "command", "file", "given", "id", "line", "max_turns", "name", "prepare",
+        "cache", "checks", "command", "file", "given", "id", "judges", "line", "max_turns", "name", "prepare",
         "solution", "source", "tags", "timeout_ms", "user", "validate", "variables",
     )  # fmt: skip
 
@@ -124,13 +126,14 @@ class Case:
         self.prepare = cast("Prepare | None", given.get("prepare"))
         self.cache = cast("CacheFields | None", mapping(given.get("cache")))
         self.tags = cast("list[str]", sequence(given.get("tags")) or [])
-        self.user: Script | None = user_from(given.get("user"))
+        self.user: User | None = user_from(given.get("user"))
         self.max_turns = cast("int | None", given.get("max_turns"))
         self.timeout_ms = cast("int | None", given.get("timeout_ms"))
         self.validate: Any = given.get("validate")
         self.solution = cast("str | Solution | None", given.get("solution"))
         self.command: Command | None = command_of(self.validate)
         self.checks: list[Check] = checks_of(self.validate)
+        self.judges: list[JudgeSpec] = judges_of(self.validate)
 
     def __repr__(self) -> str:
         return f"case({self.id!r})"

@@ -1,4 +1,4 @@
-"""How a trial passes: functions, named functions, or one shell command."""
+"""How a trial passes: functions, named functions and model judges, or one shell command."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from sphynx.suite.context import Validator
 from sphynx.suite.fields import Fault, Field, faults_in, function, mapping, sequence, show, text, whole
+from sphynx.suite.judges import JudgeForm, JudgeSpec, is_judge, judge_faults, repeated_names
 
 COMMAND_TIMEOUT_MS = 600_000
 VALIDATOR_TIMEOUT_MS = 300_000
@@ -90,19 +91,24 @@ def named(name: str, fn: Validator, *, timeout_ms: int | None = None) -> Named:
 
 
 def check_name(fn: object, index: int) -> str:
-    """A module-level function's own name; ``Validator N`` for anything without one."""
+    """A module-level function's own name, a ready-made check's ``sphynx_name``, else ``Validator N``."""
+    own = getattr(fn, "sphynx_name", None)
+    if isinstance(own, str):
+        return own[:200]
     if isinstance(fn, types.FunctionType) and fn.__qualname__ == fn.__name__ != "<lambda>":
         return fn.__name__[:200]
     return f"Validator {index + 1}"
 
 
 def plain_form(value: object) -> object:
-    """A dict form of ``command()`` or ``named()`` as the object; everything else as it is."""
+    """A dict form of ``command()``, ``named()`` or ``judge()`` as the object; everything else as it is."""
     items = mapping(value)
     if items is None:
         return value
     if "command" in items:
         return Command(items)
+    if "choices" in items:
+        return JudgeForm(items)
     return Named(items) if "fn" in items else value
 
 
@@ -131,6 +137,12 @@ def checks_of(validate: object) -> list[Check]:
     return found
 
 
+def judges_of(validate: object) -> list[JudgeSpec]:
+    """The model judges of a case, in order."""
+    found = [cast("Mapping[str, Any]", cast(Any, part).given) for part in parts(validate) if is_judge(part)]
+    return [JudgeSpec(index, given) for index, given in enumerate(found)]
+
+
 def is_validator(value: object) -> bool:
     """A plain function or callable object that is a code check."""
     return callable(value) and not isinstance(value, type) and not hasattr(value, "sphynx_kind")
@@ -146,6 +158,7 @@ def validate_faults(value: Any) -> Iterator[Fault]:
         yield Fault("must hold at least one check", hint='a function, or command("...")')
     if len(items) > MOST_CHECKS:
         yield Fault(f"must hold at most {MOST_CHECKS} checks, there are {len(items)}")
+    yield from repeated_names(judges_of(value))
     for index, item in enumerate(parts(items)):
         at = f"[{index}]"
         if isinstance(item, Command):
@@ -163,9 +176,11 @@ def _part_faults(part: object) -> Iterator[Fault]:
     elif isinstance(part, Named):
         for fault in faults_in(NAMED_FIELDS, part.given, what="named()"):
             yield fault.under(": ") if fault.at else Fault(f"has an {fault.text}", hint=fault.hint)
+    elif is_judge(part):
+        yield from judge_faults(cast(Any, part).given)
     elif not is_validator(part):
         hint = f"command({show(part)})" if isinstance(part, str) else None
-        yield Fault(f"must be a function or command(), not {_what(part)}", hint=hint)
+        yield Fault(f"must be a function, judge() or command(), not {_what(part)}", hint=hint)
 
 
 def _what(part: object) -> str:

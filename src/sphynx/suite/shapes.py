@@ -52,6 +52,32 @@ class ScriptFields(TypedDict):
     replies: Sequence[str]
 
 
+class HumanFields(TypedDict, total=False):
+    """What ``human()`` takes."""
+
+    goal: Required[str]
+    prompt: Required[str]
+    harness: str | None
+    model: str | None
+
+
+class JudgeFields(TypedDict, total=False):
+    """What ``judge()`` takes."""
+
+    name: Required[str]
+    harness: str | None
+    provider: str | None
+    model: Required[str]
+    prompt: Required[str]
+    expected: str | None
+    files: Sequence[str]
+    choices: Required[Mapping[str, float]]
+    threshold: float
+    timeout_ms: int | None
+    workspace: bool
+    votes: int
+
+
 class RepoSource(TypedDict, total=False):
     """The dict form of ``repo()``: ``url`` is what ``repo()`` takes."""
 
@@ -74,16 +100,25 @@ class EmptySource(TypedDict):
 
 
 class Person(Protocol):
-    """Who answers the agent: ``script()`` and what later kinds of people look like."""
+    """Who answers the agent: ``script()`` or ``human()``."""
 
     @property
     def sphynx_kind(self) -> str: ...
 
 
+class Judge(Protocol):
+    """A model judge: ``judge()``."""
+
+    @property
+    def sphynx_kind(self) -> str: ...
+    @property
+    def given(self) -> Mapping[str, Any]: ...
+
+
 SourceLike: TypeAlias = "Source | RepoSource | FilesSource | EmptySource"
-CheckLike: TypeAlias = "Validator | Named | NamedFields"
+CheckLike: TypeAlias = "Validator | Named | NamedFields | Judge | JudgeFields"
 Validate: TypeAlias = "CheckLike | Command | CommandFields | Sequence[CheckLike]"
-UserLike: TypeAlias = "Person | ScriptFields"
+UserLike: TypeAlias = "Person | ScriptFields | HumanFields"
 
 
 class CaseFields(TypedDict, total=False):
