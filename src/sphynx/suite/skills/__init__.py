@@ -1,0 +1,1 @@
+"""Agent Skills: read the evals that lie beside a skill and make suites of them. Standard library only."""
