@@ -114,3 +114,12 @@ def test_a_broken_record_names_its_file(tmp_path: Path) -> None:
     (folder.trial_folder(KEY) / "trial.json").write_text("{}")
     with pytest.raises(SphynxError, match=r"trial\.json"):
         read_batch(folder.path)
+
+
+def test_text_that_is_not_utf8_does_not_stop_a_record(tmp_path: Path) -> None:
+    """What comes from names of files or from variables may hold bytes that are no UTF-8."""
+    folder = started(tmp_path)
+    folder.trial_ended(KEY, trial().model_copy(update={"reason": "b\udcff", "files_changed": ["a\udcff"]}))
+    [stored] = read_batch(folder.path).trials
+    assert stored.record is not None
+    assert (stored.record.reason, stored.record.files_changed) == ("b?", ["a?"])

@@ -145,3 +145,36 @@ async def test_a_kept_workspace_stands_beside_the_record(tmp_path: Path) -> None
     result = await project.run(keep_workspace=True)
     (kept,) = result.folder.glob("trials/*/workspace")
     assert (kept / "deep" / "a.txt").read_text() == "here\n"
+
+
+def test_names_cannot_forge_lines_of_the_diff_and_need_not_be_utf8(tmp_path: Path) -> None:
+    """Names are quoted as git does; bytes that are no UTF-8 are written out."""
+
+    def act() -> None:
+        (tmp_path / "a\n+++ b").write_text("x\n")
+        (tmp_path / os.fsdecode(b"inv\xff.txt")).write_text("y\n")
+        (tmp_path / "ö.txt").write_text("z\n")
+
+    paths, text = changes(tmp_path, act)
+    assert paths == ["a\n+++ b", "inv\\xff.txt", "ö.txt"]
+    assert 'diff --git "a/a\\n+++ b" "b/a\\n+++ b"\n' in text
+    assert '+++ "b/inv\\\\xff.txt"\n' in text
+    assert "+++ b/ö.txt\n" in text
+
+
+def test_a_workspace_that_became_a_link_is_not_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.txt").write_text("x")
+    (tmp_path / "workspace").symlink_to(outside)
+    assert tree.scan(str(tmp_path / "workspace")).files == {}
+    assert tree.read_file(str(tmp_path / "workspace"), "secret.txt") is None
+
+
+def test_folders_too_deep_to_follow_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "/".join("d" * 150)).mkdir(parents=True)
+    (tmp_path / "/".join("d" * 150) / "file").write_text("x")
+    (tmp_path / "top").write_text("x")
+    found = tree.scan(str(tmp_path))
+    assert list(found.files) == ["top"]
+    assert not found.complete

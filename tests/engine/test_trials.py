@@ -271,3 +271,23 @@ async def test_one_broken_trial_does_not_stop_the_others(project: Project) -> No
 class _Breaks(NopHarness):
     async def turn(self, *args: Any, **named: Any) -> Any:
         raise RuntimeError("first line\nsecond line")
+
+
+@pytest.mark.parametrize(
+    "act", ['rm -rf "$PWD"', "rm -rf ../*", "chmod 000 .", 'mv "$PWD" "$PWD.moved"; ln -s / "$PWD"']
+)
+async def test_an_agent_cannot_take_back_its_result_by_removing_its_workspace(
+    project: Project, act: str
+) -> None:
+    """Checks run, in the workspace's own place and nowhere else."""
+    project.agent(act)
+    project.suite("""
+        async def fine(ctx):
+            found = await ctx.exec("ls; pwd -P")
+            return Verdict(not (await ctx.exists("bin")), found.stdout)
+        demo = suite(id="demo", prompt="x", variants=[AGENT], cases=[
+            case(id="code", validate=fine), case(id="shell", validate=command("test ! -e bin")),
+        ])
+    """)
+    result = await project.run()
+    assert [(t.status, t.reason) for t in result.trials] == [("passed", None)] * 2

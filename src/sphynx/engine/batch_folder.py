@@ -8,6 +8,7 @@ whole or not at all.
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import time
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
 
 from sphynx.contracts import TrialKey
 from sphynx.errors import SphynxError, UsageError
@@ -152,8 +154,15 @@ class BatchFolder:
         """Notes are for people who watch."""
 
     def _write(self, name: str, folder: str | Path, record: BatchRecord | TrialRecord) -> None:
-        data = record.model_dump_json(by_alias=True).encode() + b"\n"
-        write_atomically(f"{folder}/{name}", data)
+        write_atomically(f"{folder}/{name}", _json(record) + b"\n")
+
+
+def _json(record: BatchRecord | TrialRecord) -> bytes:
+    try:
+        return record.model_dump_json(by_alias=True).encode()
+    except PydanticSerializationError:
+        # Names of files and values of variables need not be UTF-8; what is not becomes a question mark.
+        return json.dumps(record.model_dump(by_alias=True), ensure_ascii=False).encode("utf-8", "replace")
 
 
 def write_atomically(path: str | Path, data: bytes) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import re
 import stat
 from dataclasses import dataclass, field
 
 from sphynx.engine.tree import FileState, Tree
 
+_UNUSUAL = re.compile(r"[\x00-\x1f\x7f\"\\]")
+_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 MAX_LINES = 4_000
 """Lines of one side beyond which a change is named, not shown."""
 
@@ -33,14 +36,29 @@ def compare(before: Tree, after: Tree) -> Changes:
             continue
         if not _differs(old, new):
             continue
-        changes.paths.append(path)
-        parts.append(_entry(path, old, new))
+        shown = printable(path)
+        changes.paths.append(shown)
+        parts.append(_entry(shown, old, new))
         if new is not None and new.data is not None and stat.S_ISREG(new.mode):
-            changes.contents[path] = new.data
+            changes.contents[shown] = new.data
     if not (before.complete and after.complete):
         changes.notes.append("the workspace has too many files to compare all of them")
     changes.text = "".join(parts)
     return changes
+
+
+def printable(path: str) -> str:
+    """``path`` with the bytes of its name that are not UTF-8 written as ``\\xff``."""
+    if path.isascii():
+        return path
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _quoted(name: str) -> str:
+    """``name`` as git writes it in a header, so that no name can pass for lines of the diff."""
+    if not _UNUSUAL.search(name):
+        return name
+    return '"' + _UNUSUAL.sub(lambda found: _ESCAPES.get(found[0]) or f"\\{ord(found[0]):03o}", name) + '"'
 
 
 def _differs(old: FileState | None, new: FileState | None) -> bool:
@@ -54,7 +72,7 @@ def _differs(old: FileState | None, new: FileState | None) -> bool:
 
 
 def _entry(path: str, old: FileState | None, new: FileState | None) -> str:
-    head = [f"diff --git a/{path} b/{path}\n"]
+    head = [f"diff --git {_quoted(f'a/{path}')} {_quoted(f'b/{path}')}\n"]
     if old is None and new is not None:
         head.append(f"new file mode {new.mode:o}\n")
     elif new is None and old is not None:
@@ -68,14 +86,14 @@ def _body(path: str, old: FileState | None, new: FileState | None) -> str:
     before, after = _text(old), _text(new)
     if before is None or after is None:
         sizes = f"{old.size if old else 0} to {new.size if new else 0} bytes"
-        return f"Binary or large file {path} not shown ({sizes})\n"
+        return f"Binary or large file {_quoted(path)} not shown ({sizes})\n"
     if before == after:
         return ""
     old_lines, new_lines = _lines(before), _lines(after)
     if len(old_lines) > MAX_LINES or len(new_lines) > MAX_LINES:
-        return f"Long file {path} not shown ({len(old_lines)} to {len(new_lines)} lines)\n"
-    old_name = f"a/{path}" if old else "/dev/null"
-    new_name = f"b/{path}" if new else "/dev/null"
+        return f"Long file {_quoted(path)} not shown ({len(old_lines)} to {len(new_lines)} lines)\n"
+    old_name = _quoted(f"a/{path}") if old else "/dev/null"
+    new_name = _quoted(f"b/{path}") if new else "/dev/null"
     if not old_lines or not new_lines:
         return _whole(old_name, new_name, old_lines, new_lines)
     lines = difflib.unified_diff(old_lines, new_lines, old_name, new_name)

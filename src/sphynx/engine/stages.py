@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
-from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +17,16 @@ from sphynx.contracts import (
     Sandbox,
     SandboxSpec,
 )
-from sphynx.engine import checks, command_check, prepare, profile_files, sources, turns, workspace
+from sphynx.engine import (
+    checks,
+    command_check,
+    kept_workspace,
+    prepare,
+    profile_files,
+    sources,
+    turns,
+    workspace,
+)
 from sphynx.engine.checks import Scored
 from sphynx.engine.credentials import harness_keys
 from sphynx.engine.diff import Changes
@@ -128,6 +135,9 @@ async def score(trial: Trial) -> None:
     case = trial.job.case.case
     box = opened(trial)
     env = trial.env()
+    note = workspace.make_usable(box)
+    if note:
+        trial.notes.append(note)
     shown = Shown(trial.redactor, lambda text: trial.show("checks", text))
     if case.command is not None:
         scored = await command_check.run_command(box, case.command, env=env, show=shown.feed)
@@ -163,7 +173,9 @@ async def keep_workspace(trial: Trial) -> None:
     if not trial.machine.keep_workspace or root is None:
         return
     target = trial.machine.folder.trial_folder(trial.job.key) / "workspace"
-    await anyio.to_thread.run_sync(_copy, Path(root), target)
+    note = await anyio.to_thread.run_sync(kept_workspace.copy, root, str(target))
+    if note:
+        trial.notes.append(note)
 
 
 def opened(trial: Trial) -> Sandbox:
@@ -289,7 +301,3 @@ def _payload(trial: Trial) -> dict[str, Any]:
         "calls": {"cli": [], "mcp": [], "api": []},
         "capture": trial.job.suite.suite.capture_validation,
     }
-
-
-def _copy(source: Path, target: Path) -> None:
-    shutil.copytree(source, target, symlinks=True, ignore_dangling_symlinks=True)

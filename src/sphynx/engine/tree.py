@@ -22,6 +22,8 @@ SKIPPED = frozenset(
 QUICK = 400
 """Entries looked at without leaving the event loop."""
 MAX_FILES = 20_000
+MAX_DEPTH = 100
+"""Folders inside each other; each level holds a descriptor while what is below it is read."""
 MAX_FILE_BYTES = 131_072
 MAX_TOTAL_BYTES = 4_194_304
 
@@ -60,11 +62,11 @@ def scan(root: str, *, limit: int = MAX_FILES, strict: bool = False, hold: bool 
     """
     tree = Tree()
     try:
-        top = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        top = os.open(root, _DIR_FLAGS)
     except OSError:
         return tree
     try:
-        for folder, path, name, info in _walk(top, ""):
+        for folder, path, name, info in _walk(top, "", tree):
             if len(tree.files) >= limit:
                 if strict:
                     raise TooManyFiles
@@ -85,7 +87,7 @@ def read_file(root: str, path: str, limit: int = MAX_FILE_BYTES) -> bytes | None
     parts = path.split("/")
     folder = -1
     try:
-        folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        folder = os.open(root, _DIR_FLAGS)
         for part in parts[:-1]:
             deeper = os.open(part, _DIR_FLAGS, dir_fd=folder)
             os.close(folder)
@@ -98,7 +100,9 @@ def read_file(root: str, path: str, limit: int = MAX_FILE_BYTES) -> bytes | None
             os.close(folder)
 
 
-def _walk(folder: int, prefix: str) -> Iterator[tuple[int, str, str, os.stat_result]]:
+def _walk(
+    folder: int, prefix: str, tree: Tree, depth: int = 0
+) -> Iterator[tuple[int, str, str, os.stat_result]]:
     with os.scandir(folder) as entries:
         found = sorted(entries, key=lambda entry: entry.name)
     for entry in found:
@@ -112,12 +116,15 @@ def _walk(folder: int, prefix: str) -> Iterator[tuple[int, str, str, os.stat_res
             continue
         if entry.name in SKIPPED:
             continue
+        if depth >= MAX_DEPTH:
+            tree.complete = False
+            continue
         try:
             deeper = os.open(entry.name, _DIR_FLAGS, dir_fd=folder)
         except OSError:
             continue
         try:
-            yield from _walk(deeper, f"{prefix}{entry.name}/")
+            yield from _walk(deeper, f"{prefix}{entry.name}/", tree, depth + 1)
         finally:
             os.close(deeper)
 

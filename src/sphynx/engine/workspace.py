@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from typing import Any
 
 import anyio.to_thread
@@ -38,6 +40,28 @@ async def changes_since(box: Sandbox, before: Tree | GitState | None) -> Changes
             if data is not None:
                 found.contents[path] = data
     return found
+
+
+def make_usable(box: Sandbox) -> str | None:
+    """Give the checks a workspace they can enter, and a note when the agent left none.
+
+    Otherwise an agent could take back a result by removing or locking its workspace, or have the checks run
+    in another folder by putting a link in its place.
+    """
+    root = host_path(box)
+    if root is None:
+        return None
+    try:
+        mode = os.lstat(root).st_mode
+        if stat.S_ISDIR(mode):
+            if mode & stat.S_IRWXU != stat.S_IRWXU:
+                os.chmod(root, mode | stat.S_IRWXU)  # noqa: PTH101
+            return None
+        os.unlink(root)  # noqa: PTH108
+    except FileNotFoundError:
+        pass
+    os.makedirs(root, 0o700)  # noqa: PTH103
+    return "the agent removed its workspace; the checks saw an empty one"
 
 
 async def _scan(root: str) -> Tree:

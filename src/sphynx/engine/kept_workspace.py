@@ -1,0 +1,78 @@
+"""A copy of a trial's workspace beside its record, of bounded size: the agent decides what is in there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from pathlib import Path
+
+MAX_FILES = 20_000
+MAX_FILE_BYTES = 67_108_864
+MAX_TOTAL_BYTES = 268_435_456
+MAX_PATH = 1_000
+"""Characters below the workspace; the copy lies deeper than the original."""
+
+
+def copy(source: str, target: str) -> str | None:
+    """Copy ``source`` to ``target`` and give a note when something was left out.
+
+    Links are copied as links. Left out are pipes, sockets and devices, files over 64 MB, what cannot be
+    read, and everything beyond 256 MB or 20,000 files.
+    """
+    left_out = 0
+    room, files = MAX_TOTAL_BYTES, MAX_FILES
+    try:
+        Path(target).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        return f"the workspace was not kept: {error.strerror}"
+    if Path(source).is_symlink():
+        return "the workspace was not kept: it is a link"
+    for folder, names, path in _walk(source):
+        place = f"{target}/{path}" if path else target
+        for name in names:
+            size = _size(f"{folder}/{name}")
+            if size is None or size > min(room, MAX_FILE_BYTES) or not files:
+                left_out += 1
+                continue
+            if _copied(f"{folder}/{name}", place, name):
+                room, files = room - size, files - 1
+            else:
+                left_out += 1
+    return (
+        f"{left_out} files of the workspace were not kept: too large, or not to be read" if left_out else None
+    )
+
+
+def _walk(source: str) -> list[tuple[str, list[str], str]]:
+    found = []
+    for folder, folders, names in os.walk(source):
+        path = folder[len(source) :].strip("/")
+        if len(path) > MAX_PATH:
+            folders.clear()
+            continue
+        links = [name for name in folders if Path(folder, name).is_symlink()]
+        found.append((folder, [*names, *links], path))
+        if len(found) >= MAX_FILES:
+            break
+    return found
+
+
+def _size(path: str) -> int | None:
+    """Bytes a copy takes, also of what is sparse; ``None`` for what is neither file nor link."""
+    try:
+        info = os.lstat(path)
+    except OSError:
+        return None
+    if stat.S_ISLNK(info.st_mode):
+        return 0
+    return info.st_size if stat.S_ISREG(info.st_mode) else None
+
+
+def _copied(path: str, folder: str, name: str) -> bool:
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        shutil.copy2(path, f"{folder}/{name}", follow_symlinks=False)
+    except OSError:
+        return False
+    return True
