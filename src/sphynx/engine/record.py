@@ -26,7 +26,7 @@ def build(trial: Trial, *, duration_ms: float) -> TrialRecord:
     job, journal, talk = trial.job, trial.journal, trial.talk
     redact = trial.redactor.text
     assert trial.status is not None
-    diff, truncated = cut_diff(redact(trial.changes.text))
+    diff, truncated = cut_diff(trial.redactor.diff(trial.changes.text))
     usage = talk.usage if talk else None
     costs = costing.cost_lines(
         job.variant.variant.model,
@@ -50,8 +50,8 @@ def build(trial: Trial, *, duration_ms: float) -> TrialRecord:
         void_fields=trial.void_fields,
         isolation=trial.isolation,
         harness_version=_harness_version(trial),
-        observed_model=talk.observed_model if talk else None,
-        session_id=journal.session_id,
+        observed_model=_known(trial, talk.observed_model if talk else None),
+        session_id=_known(trial, journal.session_id),
         started_at=iso(trial.started_at),
         duration_ms=round(duration_ms),
         model_ms=round(trial.model_ms),
@@ -126,6 +126,10 @@ def changed_paths(trial: Trial) -> list[str]:
     prefix = f"{trial.box.workspace}/" if trial.box else ""
     reported = (path.removeprefix(prefix) if prefix else path for path in trial.journal.paths())
     return list(dict.fromkeys([*reported, *trial.changes.paths]))[:MAX_PATHS]
+
+
+def _known(trial: Trial, name: str | None) -> str | None:
+    return name and trial.redactor.known(name)
 
 
 def _names(job: TrialJob) -> dict[str, Any]:

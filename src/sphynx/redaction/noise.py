@@ -19,6 +19,9 @@ NOISE = re.compile(
 )
 """Escapes, line breaks (``base64`` wraps its lines) and NUL bytes (UTF-16 printed as bytes)."""
 
+DIFF_NOISE = re.compile(rf"\n[+ -]|{NOISE.pattern}")
+"""The same in a unified diff, where a mark stands before every line."""
+
 _OPEN_ESCAPE = re.compile(
     r"(?:\x1b|\\(?:u(?:0(?:0(?:1[bB]?)?)?)?|x(?:1[bB]?)?|0(?:3(?:3)?)?|e)?)(?:\[[0-?]*+[ -/]*+)?\Z"
     r"|\x9b[0-?]*+[ -/]*+\Z"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from sphynx.redaction.forms import forms
-from sphynx.redaction.noise import NOISE, has_noise, without_noise
+from sphynx.redaction.noise import DIFF_NOISE, NOISE, has_noise, without_noise
 from sphynx.redaction.shapes import redact_shapes
 from sphynx.redaction.spans import MARK, Span, View, merged, replaced
 from sphynx.redaction.stream import StreamRedactor
@@ -30,6 +30,11 @@ _EVENT_TEXTS: dict[str, tuple[str, ...]] = {
     "ToolCall": ("input", "output", "error"),
     "Finished": ("reason",),
 }
+_EVENT_NAMES: dict[str, tuple[str, ...]] = {
+    "Started": ("session_id", "model"),
+    "ToolCall": ("call_id", "name", "status"),
+}
+"""Words of an agent that may look like keys without being any: only known secrets are replaced in them."""
 
 
 class Redactor:
@@ -68,6 +73,18 @@ class Redactor:
                 text = replaced(text, spans)
         return redact_shapes(text)
 
+    def known(self, text: str) -> str:
+        """``text`` without the secrets this redactor knows; what only looks like a key stays."""
+        return replaced(text, self.known_spans(text)) if self._forms and text else text
+
+    def diff(self, text: str) -> str:
+        """A unified diff without secrets, also those that were broken over lines before they were marked."""
+        if self._forms and _holds_any(DIFF_NOISE.sub("", text), self._forms):
+            view = View(text, DIFF_NOISE)
+            spans = [view.source_span(span) for span in _occurrences(view.text, self._forms)]
+            text = replaced(text, merged(spans))
+        return self.text(text)
+
     def known_spans(self, text: str) -> list[Span]:
         """Where known secrets stand in ``text``, ordered and disjoint."""
         spans = list(_occurrences(text, self._forms)) if _holds_any(text, self._forms) else []
@@ -85,7 +102,7 @@ class Redactor:
     def event(self, event: EventT) -> EventT:
         """``event`` with its free texts and paths redacted; the same object when nothing was found.
 
-        Started, tool names and statuses are left alone.
+        In the names Started and ToolCall carry only known secrets are replaced.
         """
         changes: dict[str, Any] = {}
         kind = type(event).__name__
@@ -94,12 +111,13 @@ class Redactor:
             clean = tuple(map(self.text, paths))
             if clean != paths:
                 changes["paths"] = clean
-        for name in _EVENT_TEXTS.get(kind, ()):
-            before: str | None = getattr(event, name)
-            if before:
-                after = self.text(before)
-                if after is not before:
-                    changes[name] = after
+        for names, clear in ((_EVENT_TEXTS, self.text), (_EVENT_NAMES, self.known)):
+            for name in names.get(kind, ()):
+                before: str | None = getattr(event, name)
+                if before:
+                    after = clear(before)
+                    if after is not before:
+                        changes[name] = after
         return msgspec.structs.replace(event, **changes) if changes else event
 
     def value(self, value: Any) -> Any:
