@@ -42,7 +42,7 @@ class BundleRef:
 class GuestRequest:
     """One function of an eval file to run inside the sandbox (see ``sphynx.guest.protocol``)."""
 
-    op: Literal["prepare", "checks", "solution", "turn"]
+    op: Literal["prepare", "checks", "solution", "turn", "mocks"]
     suite: int
     case: str
     payload: Mapping[str, Any]
@@ -133,6 +133,8 @@ class HarnessSetup:
     """The profile's files, as ``home/...`` and ``workspace/...``."""
     show: Callable[[str], None] | None = None
     """Takes the progress of an installation, as text."""
+    mcp_servers: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    """MCP mocks of the suite: the command line of each, by name. The harness tells its agent of them."""
     recorder: str | None = None
     """Where this machine shares the shell recorder with its trials; ``None``: the trial needs one."""
 

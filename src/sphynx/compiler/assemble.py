@@ -21,8 +21,8 @@ from sphynx.suite.variants import Variant
 
 
 def needs_python(suite: Suite) -> bool:
-    """Whether a trial of this suite runs the file's code: checks, ``prepare``, solution, harness."""
-    if any(case.prepare or case.checks or callable(case.solution) for case in suite.cases):
+    """Whether a trial of this suite runs the file's code: checks, ``prepare``, solution, mocks, harness."""
+    if suite.mocks or any(case.prepare or case.checks or callable(case.solution) for case in suite.cases):
         return True
     return any(variant.function for variant in suite.variants)
 

@@ -36,7 +36,7 @@ def stored(suite: Suite, case: Case, prompt: str, contents: Contents | None) -> 
         "cache": case.cache,
         "maxTurns": case.max_turns,
         "timeoutMs": case.timeout_ms,
-        "x-sphynx": beyond_wire(case),
+        "x-sphynx": {**beyond_wire(case), **({"mocks": code} if suite.mocks else {})},
     }
 
 
@@ -51,6 +51,8 @@ def beyond_wire(case: Case) -> dict[str, Any]:
     asked = {judge.name: extra for judge in case.judges if (extra := _asked(judge))}
     if asked:
         out["judges"] = asked
+    if case.fixtures:
+        out["fixtures"] = dict(case.fixtures)
     return out
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -66,8 +66,9 @@ def load(folder: str) -> LoadedBundle:
         module = _imported(described["module"], os.path.join(tree, entry))
     except (Exception, SystemExit) as error:
         raise _import_failure(error, tree, entry) from error
-    _preload()
-    return LoadedBundle(folder, tree, entry, module, suites_of(module))
+    suites = suites_of(module)
+    _preload(suites)
+    return LoadedBundle(folder, tree, entry, module, suites)
 
 
 def load_apart(folder: str) -> LoadedBundle:
@@ -186,7 +187,7 @@ def _raised_in(error: BaseException, module: str) -> bool:
     return name == module
 
 
-def _preload() -> None:
+def _preload(suites: Sequence[Suite]) -> None:
     """Import what every op needs, so that a process forked from this one need not."""
     import asyncio
     import inspect
@@ -195,3 +196,9 @@ def _preload() -> None:
     import traceback
 
     del asyncio, inspect, selectors, subprocess, traceback
+    mocked = [suite for suite in suites if suite.mocks and not suite.problems()]
+    if mocked:
+        from sphynx.guest.mocks.serving import warm
+
+        for suite in mocked:
+            warm(suite)

@@ -43,6 +43,11 @@ def run_op(loaded: LoadedBundle, request: Mapping[str, Any], emit: Emit) -> int:
 
 def _run(loaded: LoadedBundle, request: Mapping[str, Any], outbox: Outbox) -> int:
     case = loaded.case(request["suite"], request["case"])
+    if request["op"] == "mocks":
+        from sphynx.guest.mocks.serving import run_mocks
+
+        suite = loaded.suites[request["suite"]]
+        return run_mocks(suite, case, outbox, home=request["home"])
     payload = request.get("payload") or {}
     place = {"workspace": request["workspace"], "home": request["home"], "tree": loaded.tree}
     op = request["op"]

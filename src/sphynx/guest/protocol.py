@@ -9,7 +9,7 @@
 
 **The request**: one JSON object, never on the command line (it may hold what ``prepare`` returned)::
 
-    {"op": "prepare" | "checks" | "solution" | "turn", "suite": 0, "case": "writes-hello",
+    {"op": "prepare" | "checks" | "solution" | "turn" | "mocks", "suite": 0, "case": "one",
      "workspace": "/abs/path", "home": "/abs/path", "payload": {...}}
 
 ``suite`` counts the suites of the bundle's module in source order. Payloads:
@@ -24,6 +24,7 @@ checks     ``{"answer": str, "transcript": str, "turns": [...], "summary": {...}
            ``"calls": {"cli": [...], "mcp": [...], "api": [...]}, "capture": bool,``
            ``"checks": [{"index": 0, "name": "writes_hello", "timeout_ms": 300000}]}``
            Missing keys count as empty, a missing ``capture`` as true, a missing ``checks`` as all of them.
+mocks      ``{}``; it runs until it is killed
 ========== =====================================================================================
 
 **The frames**: JSON objects, one a line, UTF-8, in this order:
@@ -39,6 +40,11 @@ event         ``{"t": "event", "line": str}``: an event line, as the agent of a 
 turn          ``{"t": "turn", "state": {...}}``: the agent's turn is over
 failed        ``{"t": "failed", "message": str, "status": int | null}``: nothing was scored or prepared;
               ``status`` is the exit status of the command or program that ended it
+ready         ``{"t": "ready", "api": [{"name", "url", "endpoints": [{"method", "path", "description"}]}]}``:
+              the mocks answer
+call          ``{"t": "call", "kind": "mcp" | "cli" | "api", "record": {...}, "broken": str | null}``: a mock
+              was called; sent before the answer leaves. ``broken`` says why the trial cannot be trusted
+mark          ``{"t": "mark", "mark": str}``: every call before this one has been reported
 done          ``{"t": "done"}``: always the last line. A guest that ends without it was killed, crashed
               or left by ``os._exit``: what it answered before must not be trusted to be complete
 ============= ================================================================================

@@ -27,6 +27,7 @@ from sphynx.suite.fields import (
     text,
     whole,
 )
+from sphynx.suite.interfaces import fixture_faults
 from sphynx.suite.judges import JudgeSpec
 from sphynx.suite.paths import cache_path
 from sphynx.suite.people import User, user_faults, user_from
@@ -99,6 +100,12 @@ CASE_FIELDS = (
         required=True,
     ),
     Field("solution", "str | Solution | None", _solution, doc="a reference solution, run by --self-test"),
+    Field(
+        "fixtures",
+        "Mapping[str, Any] | None",
+        fixture_faults,
+        doc="what the mocks' `ctx.state` holds when a trial of this case begins",
+    ),
 )
 
 
@@ -111,8 +118,8 @@ class Case:
     """
 
     __slots__ = (
-        "cache", "checks", "command", "file", "given", "id", "judges", "line", "max_turns", "name", "prepare",
-        "solution", "source", "tags", "timeout_ms", "user", "validate", "variables",
+        "cache", "checks", "command", "file", "fixtures", "given", "id", "judges", "line", "max_turns",
+        "name", "prepare", "solution", "source", "tags", "timeout_ms", "user", "validate", "variables",
     )  # fmt: skip
 
     def __init__(self, given: Mapping[str, object], file: str, line: int) -> None:
@@ -131,6 +138,7 @@ class Case:
         self.timeout_ms = cast("int | None", given.get("timeout_ms"))
         self.validate: Any = given.get("validate")
         self.solution = cast("str | Solution | None", given.get("solution"))
+        self.fixtures = mapping(given.get("fixtures")) or {}
         self.command: Command | None = command_of(self.validate)
         self.checks: list[Check] = checks_of(self.validate)
         self.judges: list[JudgeSpec] = judges_of(self.validate)

@@ -13,6 +13,7 @@ from sphynx.suite.context import Prepare, Solution, Validator
 if TYPE_CHECKING:
     from sphynx.suite.cases import Case
     from sphynx.suite.checks import Command, Named
+    from sphynx.suite.interfaces import Mock
     from sphynx.suite.sources import Source
     from sphynx.suite.variants import Variant
 
@@ -24,11 +25,14 @@ class CacheFields(TypedDict):
     path: str
 
 
-class ProfileFields(TypedDict):
-    """Files and settings layered on a harness."""
+class ProfileFields(TypedDict, total=False):
+    """Files and settings layered on a harness; with ``skill`` its folder is an Agent Skill."""
 
-    name: str
-    dir: str
+    name: Required[str]
+    dir: Required[str]
+    skill: str | None
+    old: str | None
+    use: str | None
 
 
 class CommandFields(TypedDict, total=False):
@@ -136,6 +140,7 @@ class CaseFields(TypedDict, total=False):
     timeout_ms: int | None
     validate: Required[Validate]
     solution: str | Solution | None
+    fixtures: Mapping[str, Any] | None
 
 
 class VariantFields(TypedDict, total=False):
@@ -162,3 +167,6 @@ class SuiteFields(TypedDict, total=False):
     capture_source: bool
     capture_validation: bool
     include: Sequence[str]
+    mcp: Sequence[Mock]
+    cli: Sequence[Mock]
+    api: Sequence[Mock]

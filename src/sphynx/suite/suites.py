@@ -22,6 +22,7 @@ from sphynx.suite.fields import (
     text,
     whole,
 )
+from sphynx.suite.interfaces import Mock, mock_faults, mocks_of
 from sphynx.suite.shapes import SuiteFields
 from sphynx.suite.sources import Source, empty, source_faults, source_from
 from sphynx.suite.variants import Variant
@@ -74,6 +75,11 @@ SUITE_FIELDS = (
         doc="data files the checks need, from the eval file's folder; patterns work",
         default="none",
     ),
+    Field(
+        "mcp", "Sequence[Mock]", mock_faults("mcp"), doc="MCP servers of `sphynx.mocks.mcp`", default="none"
+    ),
+    Field("cli", "Sequence[Mock]", mock_faults("cli"), doc="programs of `sphynx.mocks.cli`", default="none"),
+    Field("api", "Sequence[Mock]", mock_faults("api"), doc="HTTP APIs of `sphynx.mocks.api`", default="none"),
 )
 
 
@@ -85,8 +91,8 @@ class Suite:
     """
 
     __slots__ = (
-        "__weakref__", "capture_source", "capture_validation", "cases", "file", "given", "id", "include",
-        "line", "name", "prompt", "source", "trials", "variants",
+        "__weakref__", "api", "capture_source", "capture_validation", "cases", "cli", "file", "given", "id",
+        "include", "line", "mcp", "name", "prompt", "source", "trials", "variants",
     )  # fmt: skip
 
     def __init__(self, given: Mapping[str, object], file: str, line: int) -> None:
@@ -101,6 +107,9 @@ class Suite:
         self.capture_source = cast(bool, _given(given, "capture_source", True))
         self.capture_validation = cast(bool, _given(given, "capture_validation", True))
         self.include = cast("list[str]", sequence(given.get("include")) or [])
+        self.mcp = mocks_of(given.get("mcp"), "mcp")
+        self.cli = mocks_of(given.get("cli"), "cli")
+        self.api = mocks_of(given.get("api"), "api")
         self.cases: list[Case] = []
         self.variants: list[Variant] = []
         for item in sequence(given.get("cases")) or []:
@@ -117,6 +126,11 @@ class Suite:
     def __repr__(self) -> str:
         return f"suite({self.id!r})"
 
+    @property
+    def mocks(self) -> list[Mock]:
+        """All its mocks."""
+        return [*self.mcp, *self.cli, *self.api]
+
     def source_of(self, case: Case) -> Source:
         """The workspace a case starts in: its own, else the suite's, else empty."""
         return case.source or self.source or empty
@@ -128,6 +142,8 @@ class Suite:
             found.extend(case.problems(self._where_case(place), self.given.get("prompt")))
         for place, variant in enumerate(self.variants):
             found.extend(variant.problems(self._where_variant(place)))
+        for mock in self.mocks:
+            found.extend(mock.problems(self._where()))
         found.extend(self._problem(fault) for fault in (*self._repeated(), *self._too_many()))
         return found
 
