@@ -41,9 +41,31 @@ def _profile_name(value: Any) -> Iterator[Fault]:
         yield Fault(f"must be lowercase letters, digits and hyphens, at most 64, not {show(value)}")
 
 
+def _one_of(*allowed: str) -> Callable[[Any], Iterator[Fault]]:
+    def check(value: Any) -> Iterator[Fault]:
+        if value not in allowed:
+            yield Fault(f"must be one of {', '.join(allowed)}, not {show(value)}")
+
+    return check
+
+
 PROFILE_FIELDS = (
     Field("name", "str", _profile_name, doc="part of the variant's identity", required=True),
     Field("dir", "str", text(low=1), doc="its folder, from the eval file's folder", required=True),
+    Field(
+        "skill",
+        "str | None",
+        _one_of("with", "without", "old"),
+        doc="dir is an Agent Skill: with it, without it, or as it was at old",
+    ),
+    Field("old", "str | None", text(low=1), doc="the older skill: a git ref, or a folder such as ./before"),
+    Field(
+        "use",
+        "str | None",
+        _one_of("available", "forced"),
+        doc="whether the agent is told to use the skill",
+        default="available",
+    ),
 )
 
 VARIANT_FIELDS = (

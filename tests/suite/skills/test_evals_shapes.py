@@ -91,8 +91,8 @@ evals_files = st.one_of(
         {},
         optional={
             "skill_name": scalars, "evals": st.one_of(lists, scalars), "cases": lists,
-            "pressure_tests": lists, "should_trigger": st.one_of(lists, scalars), "should_not_trigger": lists, "notes": scalars,
-            "tide": st.fixed_dictionaries({"should_trigger": lists}),
+            "pressure_tests": lists, "should_trigger": st.one_of(lists, scalars), "should_not_trigger": lists,
+            "notes": scalars, "tide": st.fixed_dictionaries({"should_trigger": lists}),
         },
     ),
 )  # fmt: skip
