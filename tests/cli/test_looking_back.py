@@ -133,6 +133,7 @@ def test_doctor_says_what_the_machine_can_do(project: CommandLine) -> None:
     found = json.loads(project.sphynx("doctor", "--json").out)
     assert [item["name"] for item in found] == [
         "python", "bash", "git", "node", "bubblewrap", "docker", "keys", "disk",
+        "claude", "codex", "cursor", "fx", "gemini", "opencode", "pi", "qwen",
     ]  # fmt: skip
     assert {item["state"] for item in found} <= {"ok", "off", "missing"}
 

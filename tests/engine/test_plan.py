@@ -80,10 +80,12 @@ async def test_a_missing_variable_is_a_need_and_refuses_the_run(project: Project
 
 def test_a_harness_that_cannot_run_here_is_named(project: Project) -> None:
     project.suite("""
-        demo = suite(id="demo", prompt="x", variants=[dict(harness=print, model="m")],
+        from sphynx.suite import harness_names
+        harness_names.announce("elsewhere")
+        demo = suite(id="demo", prompt="x", variants=[variant(harness="elsewhere", model="m")],
                      cases=[case(id="one", validate=command("true"))])
     """)
-    with pytest.raises(UsageError, match="print"):
+    with pytest.raises(UsageError, match="elsewhere"):
         plan_local([], project.options())
 
 

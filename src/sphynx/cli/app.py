@@ -25,6 +25,7 @@ COMMANDS: dict[str, Registered] = {
     "eval": Registered("sphynx.cli.commands.eval:run_eval", "Run eval suites and gate on the results"),
     "show": Registered("sphynx.cli.commands.show:show", "Print a recorded batch or trial again"),
     "clean": Registered("sphynx.cli.commands.clean:clean", "List what can be removed; remove it when asked"),
+    "models": Registered("sphynx.cli.commands.models:models", "List the models an agent takes, offline"),
     "doctor": Registered("sphynx.cli.commands.doctor:doctor", "Say what this machine can do"),
 }
 

@@ -28,6 +28,9 @@ class EvalRequest:
     retry_void: bool = False
     isolate: bool = False
     keep_workspace: bool = False
+    harness_versions: tuple[str, ...] = ()
+    """``NAME=VERSION``, as given."""
+    use_login: bool = False
     dry_run: bool = False
     self_test: bool = False
 
@@ -52,13 +55,22 @@ class EvalRequest:
     def _check_resume(self) -> None:
         given = {
             "PATH": self.paths, "--case": self.cases, "--variant": self.variants, "--trials": self.trials,
-            "--self-test": self.self_test,
+            "--self-test": self.self_test, "--harness-version": self.harness_versions,
         }  # fmt: skip
         wrong = [name for name, value in given.items() if value]
         if wrong:
             raise UsageError(
                 f"--resume takes what the batch was started with; it cannot be used with {wrong[0]}"
             )
+
+    def _versions(self) -> dict[str, str]:
+        versions: dict[str, str] = {}
+        for given in self.harness_versions:
+            name, equals, version = given.partition("=")
+            if not (name and equals and version):
+                raise UsageError(f"--harness-version takes NAME=VERSION, such as codex=0.171.0, not {given}")
+            versions[name] = version
+        return versions
 
     def options(self) -> LocalOptions:
         """The engine's options."""
@@ -71,4 +83,6 @@ class EvalRequest:
             timeout_s=self.timeout_s,
             retry_void=self.retry_void,
             keep_workspace=self.keep_workspace,
+            harness_versions=self._versions(),
+            use_login=self.use_login,
         )

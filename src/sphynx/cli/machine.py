@@ -10,11 +10,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
+from sphynx.cli import agents
 from sphynx.cli.disk import size_of
+from sphynx.cli.findings import Finding
 from sphynx.cli.render.figures import bytes_size
 from sphynx.sandboxes.local_root import LocalRoot
 from sphynx.settings.names import KNOWN
@@ -23,24 +23,15 @@ _LIMIT_S = 5.0
 _OLDEST_PYTHON = (3, 11)
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing looked at. ``off``: something optional is not there; ``missing``: no run works without it."""
-
-    name: str
-    state: Literal["ok", "off", "missing"]
-    value: str
-    note: str = ""
-    hint: str = ""
-
-
 def look(environ: Mapping[str, str] = os.environ) -> list[Finding]:
     """Every finding, in the order they are shown. Takes as long as the slowest one."""
     looks: list[Callable[[], Finding]] = [
         _python, _bash, _git, _node, _bubblewrap, _docker, lambda: _keys(environ), lambda: _disk(environ),
     ]  # fmt: skip
     with ThreadPoolExecutor(len(looks)) as pool:
-        return [future.result() for future in [pool.submit(item) for item in looks]]
+        found = [future.result() for future in [pool.submit(item) for item in looks]]
+    node = next((item.value for item in found if item.name == "node" and item.state == "ok"), None)
+    return [*found, *agents.findings(environ, node)]
 
 
 def _python() -> Finding:

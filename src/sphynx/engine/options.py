@@ -42,6 +42,10 @@ class LocalOptions:
     """With a resumed batch: void and timed-out trials run again too."""
     cwd: Path = field(default_factory=Path.cwd)
     env: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    harness_versions: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Versions of agents other than the pinned ones, by harness; they go before what a variant names."""
+    use_login: bool = False
+    """Agents that can may use the login their own program keeps on this machine, instead of a key."""
     keep_workspace: bool = False
     """Copy each trial's workspace beside its record before it is removed."""
 

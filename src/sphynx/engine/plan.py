@@ -9,6 +9,7 @@ from typing import Any
 from sphynx.compiler import compile_files
 from sphynx.compiler.compiled import CompiledCase, CompiledSuite, CompiledVariant
 from sphynx.compiler.project import project_root
+from sphynx.engine.agents import choose_versions, with_logins
 from sphynx.engine.batch_folder import new_batch_id
 from sphynx.engine.options import (
     MAX_TRIALS_PER_BATCH,
@@ -49,6 +50,8 @@ def plan_suites(compiled: Sequence[CompiledSuite], options: LocalOptions) -> Loc
         root = project_root(suite.path, options.cwd)
         planned.append(PlannedSuite(suite, cases, variants, trials, new_batch_id(), root))
     check_limits(planned)
+    choose_versions(planned, options.harness_versions)
+    options = with_logins(planned, options, notes)
     plan = LocalPlan(planned, options, list(dict.fromkeys(notes)))
     plan.needs = needs_of(planned, options)
     return plan

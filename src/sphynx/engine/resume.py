@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from sphynx.compiler import compile_files
 from sphynx.compiler.compiled import CompiledSuite, CompiledVariant
+from sphynx.engine.agents import choose_versions, versions_of, with_logins
 from sphynx.engine.batch_folder import find_batch, read_batch
 from sphynx.engine.options import LocalOptions, LocalPlan, PlannedSuite
 from sphynx.engine.plan import check_options, local_root, needs_of
@@ -42,9 +43,12 @@ def plan_resume(batch_id: str, options: LocalOptions) -> LocalPlan:
         resumed=record,
     )
     _check_unchanged(planned, record)
+    choose_versions([planned], versions_of(record.x))
     isolate = options.isolate or record.isolation != "none"
     options = replace(options, isolate=isolate)
-    plan = LocalPlan([planned], options)
+    notes: list[str] = []
+    options = with_logins([planned], options, notes)
+    plan = LocalPlan([planned], options, notes)
     if planned.remaining:
         plan.needs = needs_of([planned], options)
     return plan

@@ -17,6 +17,7 @@ import msgspec
 from sphynx.contracts import ExecResult, HarnessSetup, Sandbox, TurnResult
 from sphynx.errors import StageError
 from sphynx.harnesses import workspace_changes
+from sphynx.harnesses.catalogue import Catalogue
 from sphynx.harnesses.installing import Recipe, install
 from sphynx.harnesses.transcripts.reading import Exit, Outcome, Reader
 from sphynx.harnesses.workspace_changes import Snapshot
@@ -51,6 +52,10 @@ class CliAgent:
     """Variables that hold the agent's key; the first that is set is used."""
     setting_names: ClassVar[tuple[str, ...]] = ()
     """Further variables of ours the agent is told of, such as its base URL."""
+    login_files: ClassVar[tuple[str, ...]] = ()
+    """Where the program keeps a login of its own, the likeliest first: ``~/...`` or ``$NAME/...``."""
+    catalogue: ClassVar[Catalogue | None] = None
+    """How the program lists the models it knows, without a network."""
     sign_in: ClassVar[str] = ""
     """What else than a key would do, for the message about a missing one."""
 

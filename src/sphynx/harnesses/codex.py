@@ -6,6 +6,7 @@ import json
 from typing import Any, ClassVar
 
 from sphynx.contracts import ExecResult, HarnessSetup, Sandbox
+from sphynx.harnesses.catalogue import Catalogue, slugs
 from sphynx.harnesses.cli_agent import CliAgent, Launch, write_object
 from sphynx.harnesses.installing import NpmRecipe, Recipe
 from sphynx.harnesses.transcripts.codex import CodexReader
@@ -31,6 +32,8 @@ class CodexHarness(CliAgent):
     recipe: ClassVar[Recipe] = NpmRecipe("codex", "@openai/codex", "codex", node="16")
     key_names: ClassVar[tuple[str, ...]] = ("OPENAI_API_KEY",)
     setting_names: ClassVar[tuple[str, ...]] = (BASE_URL,)
+    login_files: ClassVar[tuple[str, ...]] = ("$CODEX_HOME/auth.json", "~/.codex/auth.json")
+    catalogue: ClassVar[Catalogue | None] = Catalogue(("debug", "models"), slugs)
     sign_in: ClassVar[str] = " (or your ChatGPT login, with --use-login)"
 
     def __init__(self) -> None:

@@ -14,6 +14,9 @@ PROVIDER_KEYS: dict[str, str] = {
 }
 """Providers agents know by themselves, and the variable their key comes from."""
 
+ANY_KEY = dict.fromkeys(PROVIDER_KEYS.values(), "none")
+"""Keys of no worth: agents list the models of those providers only that they have a key for."""
+
 OTHER_KEY = "OPENAI_API_KEY"
 """The key for any other provider, which must speak OpenAI chat completions."""
 

@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 
 from sphynx.contracts import HarnessSetup, Sandbox
 from sphynx.errors import StageError
+from sphynx.harnesses.catalogue import Catalogue, paths
 from sphynx.harnesses.cli_agent import CliAgent, Launch, filled, write_object
 from sphynx.harnesses.installing import NpmRecipe, Recipe
-from sphynx.harnesses.model_providers import PROVIDER_KEYS, key_name, provider_of
+from sphynx.harnesses.model_providers import ANY_KEY, PROVIDER_KEYS, key_name, provider_of
 from sphynx.harnesses.transcripts.opencode import OpenCodeReader
 from sphynx.harnesses.transcripts.reading import Reader
 
@@ -24,6 +25,13 @@ class OpenCodeHarness(CliAgent):
     version = "1.18.33"
     recipe: ClassVar[Recipe] = NpmRecipe("opencode", "opencode-ai", "opencode")
     setting_names: ClassVar[tuple[str, ...]] = (BASE_URL,)
+    login_files: ClassVar[tuple[str, ...]] = (
+        "$XDG_DATA_HOME/opencode/auth.json",
+        "~/.local/share/opencode/auth.json",
+    )
+    catalogue: ClassVar[Catalogue | None] = Catalogue(
+        ("models",), paths, {**ANY_KEY, "OPENCODE_DISABLE_MODELS_FETCH": "1"}
+    )
     sign_in: ClassVar[str] = " (or your OpenCode login, with --use-login)"
 
     @classmethod

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from sphynx.contracts import HarnessSetup, Sandbox
+from sphynx.harnesses.catalogue import Catalogue, table
 from sphynx.harnesses.cli_agent import CliAgent, Launch, filled, prepend, read_object, write_object
 from sphynx.harnesses.installing import NpmRecipe, Recipe
-from sphynx.harnesses.model_providers import PROVIDER_KEYS, key_name, provider_of
+from sphynx.harnesses.model_providers import ANY_KEY, PROVIDER_KEYS, key_name, provider_of
 from sphynx.harnesses.transcripts.pi import PiReader
 from sphynx.harnesses.transcripts.reading import Reader
 
@@ -25,6 +26,10 @@ class PiHarness(CliAgent):
     version = "1.6.0"
     recipe: ClassVar[Recipe] = NpmRecipe("pi", "@earendil-works/pi-coding-agent", "pi", node="22.19")
     setting_names: ClassVar[tuple[str, ...]] = (BASE_URL,)
+    login_files: ClassVar[tuple[str, ...]] = ("$PI_CODING_AGENT_DIR/auth.json", "~/.pi/agent/auth.json")
+    catalogue: ClassVar[Catalogue | None] = Catalogue(
+        ("--list-models",), table, {**ANY_KEY, "PI_OFFLINE": "1"}
+    )
     sign_in: ClassVar[str] = " (or your Pi login, with --use-login)"
 
     @classmethod

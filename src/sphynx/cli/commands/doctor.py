@@ -14,7 +14,8 @@ def doctor(
     json: Annotated[bool, typer.Option("--json", help="Print it as JSON")] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors")] = False,
 ) -> int:
-    """Say what this machine can do: python, git, node, bubblewrap, docker, keys by name, disk used.
+    """Say what this machine can do: python, git, node, bubblewrap, docker, keys by name, disk used,
+    and of each agent which versions are installed, the node it wants and whether its key is there.
 
     Exit code 1 when something is missing that every run needs.
     """

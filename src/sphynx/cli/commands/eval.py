@@ -59,6 +59,14 @@ RetryVoid = Annotated[
 ]
 Isolate = Annotated[bool, typer.Option("--isolate", help="Run each trial inside bubblewrap (Linux)")]
 Keep = Annotated[bool, typer.Option("--keep-workspace", help="Keep each trial's workspace beside its record")]
+HarnessVersion = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=VERSION", help="Run another version of an agent; repeat for more"),
+]
+UseLogin = Annotated[
+    bool,
+    typer.Option("--use-login", help="Agents may use the login their own program keeps on this machine"),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would run, start nothing")]
 SelfTest = Annotated[
     bool, typer.Option("--self-test", help="Do the checks fail an untouched workspace and pass its solution?")
@@ -83,6 +91,8 @@ def run_eval(
     retry_void: RetryVoid = False,
     isolate: Isolate = False,
     keep_workspace: Keep = False,
+    harness_version: HarnessVersion = None,
+    use_login: UseLogin = False,
     dry_run: DryRun = False,
     self_test: SelfTest = False,
     no_wait: NoWait = False,
@@ -99,7 +109,8 @@ def run_eval(
         paths=tuple(paths or ()), cases=tuple(case or ()), variants=tuple(variant or ()), trials=trials,
         jobs=jobs, fail_on=fail_on.value, timeout_s=timeout, output=output, junit=junit, json=json,
         resume=resume, retry_void=retry_void, isolate=isolate, keep_workspace=keep_workspace,
-        dry_run=dry_run, self_test=self_test,
+        harness_versions=tuple(harness_version or ()), use_login=use_login, dry_run=dry_run,
+        self_test=self_test,
     )  # fmt: skip
     _refuse_missing_paths(request.paths)
     if not local:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sphynx.cli.machine import Finding
+from sphynx.cli.findings import Finding
 from sphynx.cli.render.style import Style
 from sphynx.cli.render.text import one_line, pad, width, wrap
 
