@@ -12,6 +12,7 @@ from sphynx.compiler.load import Loaded, shown_path
 from sphynx.compiler.profiles import Profile
 from sphynx.compiler.profiles import collect as collect_profile
 from sphynx.compiler.project import absolute
+from sphynx.compiler.skill_profiles import collect_skill
 from sphynx.errors import CompileError, Problem
 from sphynx.suite.cases import Case
 from sphynx.suite.placeholders import render
@@ -57,7 +58,8 @@ def assemble(loaded: Loaded, index: int, suite: Suite, contents: Contents | None
         profile = _profile(variant, path.parent)
         if profile and profile.skipped:
             left_out = ", ".join(profile.skipped)
-            warnings.append(f'{file}: profile "{profile.name}": binary files left out: {left_out}')
+            what = "left out" if variant.profile and variant.profile.get("skill") else "binary files left out"
+            warnings.append(f'{file}: profile "{profile.name}": {what}: {left_out}')
         variants.append(CompiledVariant(variant, variant.label, profile))
     return CompiledSuite(
         path=path,
@@ -89,4 +91,6 @@ def _profile(variant: Variant, base: Path) -> Profile | None:
     if variant.profile is None:
         return None
     given = variant.profile
+    if given.get("skill"):
+        return collect_skill(given, base=base, harness=variant.harness)
     return collect_profile(given["dir"], name=given["name"], base=base, harness=variant.harness)

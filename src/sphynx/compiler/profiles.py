@@ -8,7 +8,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sphynx.compiler.ignore import Rule, is_ignored, parse
@@ -28,6 +28,14 @@ _PATH = re.compile(r"(home|workspace)(?:/(?!\.\.?(?:/|\Z))[^/\0]+)+")
 
 
 @dataclass(frozen=True, slots=True)
+class Blob:
+    """A file as it is: any bytes, and whether it can be run."""
+
+    data: bytes
+    executable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """A collected profile. ``files`` maps ``home/...`` and ``workspace/...`` paths to text.
 
@@ -43,6 +51,8 @@ class Profile:
     install: str | None = None
     run: str | None = None
     skipped: tuple[str, ...] = ()
+    blobs: Mapping[str, Blob] = field(default_factory=dict[str, Blob])
+    """Files that are no texts or have to keep their modes: those of a skill. Only a run here carries them."""
 
     @property
     def version(self) -> str:
@@ -116,6 +126,11 @@ def profile_version(profile: Profile) -> str:
     }
     if profile.variables:
         value["variables"] = sorted(profile.variables, key=order)
+    if profile.blobs:
+        value["blobs"] = [
+            [path, hashlib.sha256(blob.data).hexdigest(), blob.executable]
+            for path, blob in sorted(profile.blobs.items(), key=lambda item: order(item[0]))
+        ]
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 

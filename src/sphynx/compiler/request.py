@@ -155,7 +155,7 @@ def _variant(item: CompiledVariant) -> dict[str, Any]:
 
 
 def _profile(profile: Profile) -> dict[str, Any]:
-    out: dict[str, Any] = {"name": profile.name, "files": dict(profile.files)}
+    out: dict[str, Any] = {"name": profile.name, "files": {**profile.files, **_texts(profile)}}
     optional = {
         "env": None if profile.env is None else dict(profile.env),
         "systemPrompt": profile.system_prompt,
@@ -164,3 +164,18 @@ def _profile(profile: Profile) -> dict[str, Any]:
         "variables": list(profile.variables) or None,
     }
     return {**out, **{key: value for key, value in optional.items() if value is not None}}
+
+
+def _texts(profile: Profile) -> dict[str, str]:
+    """The files of a skill, as far as the wire has a form for them: texts."""
+    out: dict[str, str] = {}
+    for path, blob in profile.blobs.items():
+        try:
+            out[path] = blob.data.decode("utf-8")
+        except UnicodeDecodeError:
+            raise CompileError(
+                f'profile "{profile.name}": {path} is no text, which a server cannot take',
+                tag="ProfileFileNotText",
+                hint="run it here with --local",
+            ) from None
+    return out

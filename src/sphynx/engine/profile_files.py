@@ -23,6 +23,10 @@ async def write_files(box: Sandbox, profile: Profile, part: str) -> None:
             await box.write(
                 f"{target}/{path[len(prefix) :]}", text.encode("utf-8", "surrogatepass"), mode=mode
             )
+    for path, blob in profile.blobs.items():
+        if path.startswith(prefix):
+            mode = 0o755 if blob.executable else 0o644
+            await box.write(f"{target}/{path[len(prefix) :]}", blob.data, mode=mode)
 
 
 async def install(
