@@ -11,7 +11,9 @@ from sphynx.compiler.compiled import CompiledCase, CompiledVariant
 from sphynx.contracts import ResultSink, TrialKey
 from sphynx.engine.batch_folder import BatchFolder
 from sphynx.engine.options import BatchResult, LocalOptions, PlannedSuite
+from sphynx.engine.people import user_model
 from sphynx.engine.record import cancelled_record, iso
+from sphynx.engine.run_setup import run_setup, source_files
 from sphynx.engine.trial import Machine, TrialJob, run_trial
 from sphynx.registry import load_harness
 from sphynx.results.trigger import from_env
@@ -127,18 +129,27 @@ def _batch_record(planned: PlannedSuite, options: LocalOptions) -> BatchRecord:
         suite_id=compiled.suite.id,
         suite_name=compiled.suite.name,
         file=compiled.file,
-        runs=[_run(planned, case, variant) for case in planned.cases for variant in planned.variants],
+        runs=[
+            _run(planned, case, variant, options) for case in planned.cases for variant in planned.variants
+        ],
         jobs=options.jobs,
         isolation="bubblewrap" if options.isolate else "none",
         sphynx_version=__version__,
         started_at=iso(datetime.now(UTC)),
         trigger=from_env(options.env),
         warnings=list(compiled.warnings),
-        x={"path": path, "suiteIndex": compiled.index, **planned.x},
+        x={
+            "path": path,
+            "suiteIndex": compiled.index,
+            "sourceFiles": source_files(compiled),
+            **planned.x,
+        },
     )
 
 
-def _run(planned: PlannedSuite, case: CompiledCase, variant: CompiledVariant) -> RunPlan:
+def _run(
+    planned: PlannedSuite, case: CompiledCase, variant: CompiledVariant, options: LocalOptions
+) -> RunPlan:
     profile = variant.profile
     return RunPlan(
         case_id=case.case.id,
@@ -149,9 +160,11 @@ def _run(planned: PlannedSuite, case: CompiledCase, variant: CompiledVariant) ->
         profile=profile.name if profile else None,
         profile_version=profile.version if profile else None,
         harness_version=harness_version(variant.variant),
+        user_model=user_model(case.case, options.env),
         definition_hash=case.definition_hash,
         trials=planned.trials,
         options=dict(variant.variant.options),
+        setup=run_setup(planned.compiled, case),
     )
 
 

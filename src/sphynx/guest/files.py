@@ -20,8 +20,8 @@ class MissingFileError(AssertionError, FileNotFoundError):
 def read_text(workspace: str, path: str) -> str:
     """The file as UTF-8 text; other bytes become replacement marks, line ends stay.
 
-    Raises :class:`MissingFileError` when it is missing, ``OSError`` when it is no regular file (an agent may have left a pipe or a device) or
-    larger than 256 MiB.
+    Raises :class:`MissingFileError` when it is missing, ``OSError`` when it is no regular file (an agent may
+    have left a pipe or a device) or larger than 256 MiB.
     """
     full = os.path.join(workspace, path)
     # O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.

@@ -108,7 +108,7 @@ def _run(batch: BatchRecord, plan: RunPlan, trials: list[TrialRecord], entries: 
         "id": run_id(batch.id, plan),
         "local": True,
         "profileVersion": plan.profile_version,
-        "setup": _setup(plan),
+        "setup": _setup(batch, plan),
         "startedAt": min((trial.started_at for trial in trials), default=batch.started_at),
         "status": "finished" if done else "running" if batch.status == "running" else "failed",
         "suite": {"id": batch.suite_id, "name": batch.suite_name},
@@ -125,10 +125,11 @@ def _run(batch: BatchRecord, plan: RunPlan, trials: list[TrialRecord], entries: 
     }
 
 
-def _setup(plan: RunPlan) -> dict[str, Any]:
+def _setup(batch: BatchRecord, plan: RunPlan) -> dict[str, Any]:
     """What the run used; a plan recorded without it shows an empty one."""
     empty = {"prepare": None, "prompt": "", "source": {"kind": "empty"}, "validator": None, "verify": None}
-    return {**empty, **(plan.setup or {})}
+    files = batch.x.get("sourceFiles")
+    return {**empty, **(plan.setup or {}), **({"validatorFiles": files} if files else {})}
 
 
 def _harness_version(plan: RunPlan, trials: Sequence[TrialRecord]) -> str:
