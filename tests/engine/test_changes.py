@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 from pathlib import Path
@@ -129,9 +130,39 @@ async def test_the_diff_and_the_kept_files_are_redacted(tmp_path: Path) -> None:
     (trial,) = result.trials
     assert trial.status == "passed"
     assert "+token: [redacted]" in (trial.diff or "")
-    assert [item.path for item in trial.artifacts] == ["notes.md", "s/a.py"]
+    assert [item.path for item in trial.artifacts] == ["notes.md", "s/a.py", "changes.diff"]
     folder = next(result.folder.glob("trials/*"))
     assert (folder / str(trial.artifacts[0].file)).read_text() == "token: [redacted]\n"
+    for item in trial.artifacts:
+        data = (folder / str(item.file)).read_bytes()
+        assert (item.byte_size, item.sha256) == (len(data), hashlib.sha256(data).hexdigest())
+    assert (folder / "changes.diff").read_text() == trial.diff
+
+
+@pytest.mark.anyio
+async def test_files_that_may_hold_secrets_are_named_in_the_diff_and_not_shown(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.agent(
+        """
+        echo "PORT=plain-value-of-env" > .env
+        mkdir secrets; echo folder-value > secrets/a.txt
+        echo \'api_key = "0123456789abcdef"\' > config.py
+        echo all: > Makefile
+        """
+    )
+    project.suite("""
+        demo = suite(id="demo", prompt="x", variants=[AGENT],
+                     cases=[case(id="one", validate=command("echo checked > Makefile"))])
+    """)
+    result = await project.run()
+    (trial,) = result.trials
+    diff = trial.diff or ""
+    assert "+all:" in diff and "checked" not in diff, "taken before the checks"
+    for text in ("plain-value-of-env", "folder-value", "0123456789abcdef"):
+        assert text not in diff
+    assert "Left out: .env may hold a secret\n" in diff
+    assert "left out of the diff, they may hold secrets: .env, config.py, secrets/a.txt" in trial.notes
+    assert [item.path for item in trial.artifacts] == ["changes.diff"]
 
 
 @pytest.mark.anyio

@@ -6,7 +6,7 @@ import pytest
 
 from case_data import case_id, load
 from sphynx.redaction import MARK, Redactor
-from sphynx.results.artifacts import FILE_LIMIT, TOTAL_LIMIT, candidates, select
+from sphynx.results.artifacts import FILE_LIMIT, TOTAL_LIMIT, candidates, safe_diff, select
 
 SECRET = "hunter2-hunter2"
 CLEAN = Redactor([SECRET])
@@ -25,6 +25,23 @@ def test_worked_case(case: dict) -> None:
 def test_paths_that_are_never_kept(path: str) -> None:
     """Outside, hidden, too long, without an ending, named after secrets in any case."""
     assert candidates([path], "/w") == []
+
+
+@pytest.mark.parametrize(
+    "path", ["a/client_secret.py", ".env.local", "x/auth.json", "id.pem", "Credentials/b b/c"]
+)
+def test_a_diff_leaves_out_what_is_named_after_secrets(path: str) -> None:
+    before = "diff --git a/ok.py b/ok.py\n@@ -1 +1 @@\n-a\n+diff --git a/secret b/secret\n"
+    entry = f"diff --git a/{path} b/{path}\nnew file mode 100644\n+++ b/{path}\n@@ -0,0 +1 @@\n+value\n"
+    text, left_out = safe_diff(before + entry + before)
+    assert left_out == [path]
+    assert text == before + f"diff --git a/{path} b/{path}\nLeft out: {path} may hold a secret\n" + before
+
+
+def test_an_ordinary_diff_is_left_as_it_is() -> None:
+    diff = "diff --git a/ok.py b/ok.py\n@@ -1 +1 @@\n-a\n+secret handshake\n"
+    assert safe_diff(diff) == (diff, [])
+    assert safe_diff("") == ("", [])
 
 
 def test_files_are_redacted() -> None:

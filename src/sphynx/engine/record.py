@@ -26,7 +26,7 @@ def build(trial: Trial, *, duration_ms: float) -> TrialRecord:
     job, journal, talk = trial.job, trial.journal, trial.talk
     redact = trial.redactor.text
     assert trial.status is not None
-    diff, truncated = cut_diff(trial.redactor.diff(trial.changes.text))
+    diff, truncated = cut_diff(artifacts.shown_diff(trial))
     usage = talk.usage if talk else None
     costs = costing.cost_lines(
         job.variant.variant.model,
@@ -36,7 +36,7 @@ def build(trial: Trial, *, duration_ms: float) -> TrialRecord:
         observed=talk.observed_model if talk else None,
     )
     turns = journal.turn_count
-    kept = artifacts.keep(trial)
+    kept = artifacts.keep(trial, diff)
     artifacts.keep_unread(trial)
     notes = [*trial.notes, *trial.changes.notes, *([talk.note] if talk and talk.note else [])]
     if journal.dropped:

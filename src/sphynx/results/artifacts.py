@@ -17,7 +17,8 @@ PATH_LIMIT = 512
 
 _CODE = ("js", "cjs", "mjs", "jsx", "ts", "cts", "mts", "tsx", "py", "rs", "go", "sh", "sql", "css", "html")
 _EXTENSIONS = frozenset((*_CODE, "json", "md", "mdx", "txt", "yaml", "yml", "toml"))
-_FOLDERS = frozenset(("node_modules", "vendor", "credential", "credentials", "secret", "secrets"))
+_SECRET_FOLDERS = frozenset(("credential", "credentials", "secret", "secrets"))
+_FOLDERS = frozenset(("node_modules", "vendor", *_SECRET_FOLDERS))
 _LOCKS = frozenset(("package-lock.json", "bun.lock", "yarn.lock"))
 _UNSAFE_NAMES = ("secret", "credential", "auth.json")
 _UNSAFE_TEXT = re.compile(
@@ -60,6 +61,48 @@ def select(contents: Mapping[str, bytes | str], redactor: Redactor) -> list[tupl
         room -= len(text.encode("utf-8", "surrogatepass"))
         kept.append((path, clean))
     return kept
+
+
+def safe_diff(diff: str) -> tuple[str, list[str]]:
+    """A redacted unified diff without the content of files that may hold secrets, and the paths of those.
+
+    Left out is what is named after secrets or stands in an environment file, and what still holds something
+    like a key or a password. Unlike a stored file, a change counts whatever its file's ending is.
+    """
+    if not (_UNSAFE_TEXT.search(diff) or _UNSAFE_PATH.search(diff)):
+        return diff, []
+    shown: list[str] = []
+    left_out: list[str] = []
+    for entry in _DIFF_ENTRY.split(diff):
+        head, _, _ = entry.partition("\n")
+        path = _diff_path(head) if head.startswith(_DIFF_HEAD) else ""
+        if path and (_names_secrets(path) or _UNSAFE_TEXT.search(entry)):
+            left_out.append(path)
+            entry = f"{head}\nLeft out: {path} may hold a secret\n"
+        shown.append(entry)
+    return "".join(shown), left_out
+
+
+_DIFF_HEAD = "diff --git "
+_DIFF_ENTRY = re.compile(r"^(?=diff --git )", re.MULTILINE)
+_UNSAFE_PATH = re.compile(r"^diff --git .*(?:secret|credential|auth\.json|/\.env|\.pem|\.key)", re.I | re.M)
+
+
+def _diff_path(head: str) -> str:
+    """``diff --git a/x b/x``: both halves name the file."""
+    rest = head[len(_DIFF_HEAD) :].strip()
+    return rest[len(rest) - (len(rest) - 1) // 2 :].strip('"').removeprefix("b/")
+
+
+def _names_secrets(path: str) -> bool:
+    parts = [part.lower() for part in PurePosixPath(path).parts]
+    name = parts[-1] if parts else ""
+    return (
+        any(part in _SECRET_FOLDERS for part in parts)
+        or any(word in name for word in _UNSAFE_NAMES)
+        or name.startswith(".env")
+        or name.endswith((".pem", ".key"))
+    )
 
 
 def _text(content: bytes | str, room: int) -> str | None:
