@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any, Literal
 
+from sphynx.engine.other_agents import Spend
 from sphynx.journal.events import Usage
-from sphynx.pricing import price
+from sphynx.pricing import Price, price
 from sphynx.schema.records import CostLine
 
 
@@ -60,7 +63,51 @@ def _included(harness: str) -> tuple[CostLine, ...]:
 
 def _model_line(model: str, usage: Usage | None) -> CostLine:
     found = price(model, usage)
-    detail: dict[str, object] = {"model": model}
+    return CostLine(
+        component="model",
+        classification="unknown" if found.usd is None else "estimate",
+        usd=found.usd,
+        source=found.source,
+        explanation=found.explanation,
+        detail=_detail(model, usage, found),
+    )
+
+
+def other_lines(person: Sequence[Spend], judges: Sequence[Spend]) -> list[CostLine]:
+    """What the person and the judges took, one spend per asking, at published rates.
+
+    There is no line for who was never asked. One asking without token counts or without a price leaves its
+    line's amount unknown.
+    """
+    lines = [_spend_line("user", person)] if person else []
+    return [*lines, _spend_line("judge", judges)] if judges else lines
+
+
+def _spend_line(component: Literal["user", "judge"], spends: Sequence[Spend]) -> CostLine:
+    priced = [(spend, price(spend.model, spend.usage)) for spend in spends]
+    unknown = next((found for _, found in priced if found.usd is None), None)
+    models = ", ".join(dict.fromkeys(spend.model for spend in spends))
+    tokens = [spend.usage.total for spend in spends if spend.usage is not None]
+    return CostLine(
+        component=component,
+        classification="estimate" if unknown is None else "unknown",
+        usd=round(sum(found.usd or 0.0 for _, found in priced), 9) if unknown is None else None,
+        source=priced[0][1].source if unknown is None else unknown.source,
+        explanation=f"At the published rate of {models}" if unknown is None else _why(unknown),
+        detail={
+            "model": models,
+            "totalTokens": sum(tokens),
+            "spends": [_detail(spend.model, spend.usage, found) for spend, found in priced],
+        },
+    )
+
+
+def _why(unknown: Price) -> str:
+    return unknown.explanation if unknown.source != "harness" else "An answer came without token counts"
+
+
+def _detail(model: str, usage: Usage | None, found: Price) -> dict[str, Any]:
+    detail: dict[str, Any] = {"model": model}
     if usage is not None:
         detail |= {
             "inputTokens": usage.input_tokens,
@@ -71,11 +118,4 @@ def _model_line(model: str, usage: Usage | None) -> CostLine:
         }
     if found.snapshot is not None:
         detail["rateSnapshot"] = found.snapshot
-    return CostLine(
-        component="model",
-        classification="unknown" if found.usd is None else "estimate",
-        usd=found.usd,
-        source=found.source,
-        explanation=found.explanation,
-        detail=detail,
-    )
+    return detail

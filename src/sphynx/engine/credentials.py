@@ -29,11 +29,16 @@ def secrets(
 ) -> Iterator[str]:
     """Values to redact: named variables, keys and logins, and addresses that carry a token."""
     yield from named_variables(variant, host_env).values()
-    for value in harness_keys(variant, host_env).values():
+    yield from key_secrets(harness_keys(variant, host_env))
+    yield from (value for name, value in forwarded.items() if looks_secret(name, value))
+
+
+def key_secrets(keys: Mapping[str, str]) -> Iterator[str]:
+    """What of a harness's keys must never be stored: all but plain addresses, a login's tokens one by one."""
+    for value in keys.values():
         if not is_plain_url(value):
             yield value
             yield from _inside(value)
-    yield from (value for name, value in forwarded.items() if looks_secret(name, value))
 
 
 def is_plain_url(text: str) -> bool:

@@ -19,6 +19,7 @@ from sphynx.engine.options import (
     Need,
     PlannedSuite,
 )
+from sphynx.engine.people import needs_of_case
 from sphynx.errors import UsageError
 from sphynx.registry import load_harness
 from sphynx.sandboxes.local_root import LocalRoot
@@ -114,9 +115,11 @@ def check_limits(planned: Sequence[PlannedSuite]) -> None:
 
 
 def needs_of(planned: Sequence[PlannedSuite], options: LocalOptions) -> list[Need]:
-    """Variables that the chosen variants' profiles and harnesses want, each once."""
+    """Variables that the chosen variants' profiles and harnesses and the models of people want, each once."""
     needs: dict[str, Need] = {}
     for suite in planned:
+        for need in (need for case in suite.cases for need in needs_of_case(case.case, options.env)):
+            needs.setdefault(need.name, need)
         for variant in suite.variants:
             for need in _variant_needs(suite.compiled, variant, options):
                 needs.setdefault(need.name, need)

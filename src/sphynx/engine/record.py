@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from sphynx.engine import artifacts, command_check, costing
+from sphynx.engine import artifacts, command_check, costing, judging_trials, people
 from sphynx.engine.checks import skipped
 from sphynx.results.costs import is_incomplete
 from sphynx.results.evidence import store_validations
@@ -34,6 +34,9 @@ def build(trial: Trial, *, duration_ms: float) -> TrialRecord:
         harness=job.variant.variant.harness,
         ran=journal.turn_count > 0 and getattr(trial.harness, "uses_model", True),
         observed=talk.observed_model if talk else None,
+    )
+    costs += costing.other_lines(
+        people.spends_of(trial.person), trial.hearing.spends if trial.hearing else []
     )
     turns = journal.turn_count
     kept = artifacts.keep(trial, diff)
@@ -176,5 +179,6 @@ def _validations(trial: Trial) -> list[dict[str, Any]]:
         records = [command_check.untried(case.command)]
     else:
         records = skipped(case.checks)
+    records = [*records, *judging_trials.records_of(trial)]
     capture = trial.job.suite.suite.capture_validation
     return store_validations(records, trial.redactor, capture)

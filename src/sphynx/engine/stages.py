@@ -21,6 +21,7 @@ from sphynx.engine import (
     checks,
     command_check,
     kept_workspace,
+    people,
     prepare,
     profile_files,
     sources,
@@ -97,7 +98,7 @@ async def run_agent(trial: Trial) -> None:
     """The agent's turns. A failed or timed-out agent settles the trial."""
     assert trial.harness is not None
     case = trial.job.case.case
-    person = turns.ScriptPerson(list(case.user.replies)) if case.user else None
+    person = trial.person = people.person_of(trial)
     begun = monotonic()
     try:
         talk = await turns.converse(
@@ -111,11 +112,14 @@ async def run_agent(trial: Trial) -> None:
         )
     finally:
         trial.model_ms = (monotonic() - begun) * 1000
+        if person is not None:
+            await people.close(trial, person)
     trial.talk = talk
     if talk.status == "timed_out":
         trial.end("timed_out", cause="limit", stage="agent", reason=talk.reason)
     elif talk.status == "failed":
-        trial.end("void", cause=known_cause(talk.cause), stage="agent", reason=talk.reason)
+        stage = "person" if talk.ending == "no-user" else "agent"
+        trial.end("void", cause=known_cause(talk.cause), stage=stage, reason=talk.reason)
     elif trial.journal.lost is not None:
         trial.void_fields.append("journal")
         reason = f"An event could not be stored: {trial.journal.lost}"
@@ -156,12 +160,12 @@ async def score(trial: Trial) -> None:
 
 
 def settle(trial: Trial, scored: Scored) -> None:
-    """Take over what the checks decided."""
+    """Take over what the checks decided. With judges to come only a void trial is settled."""
     trial.scored = scored
     trial.void_fields += scored.void_fields
     if scored.status == "void":
         trial.end("void", cause="check", stage="checks", reason=scored.reason)
-    else:
+    elif not trial.job.case.case.judges:
         trial.end(
             scored.status, cause="agent" if scored.status == "failed" else None, stage=None, reason=None
         )

@@ -16,11 +16,13 @@ import anyio
 
 from sphynx.compiler.compiled import CompiledCase, CompiledSuite, CompiledVariant
 from sphynx.contracts import Harness, ResultSink, Sandbox, SandboxBackend, TrialKey
-from sphynx.engine import credentials, record, stages
+from sphynx.engine import credentials, judging_trials, other_agents, record, stages
 from sphynx.engine.batch_folder import BatchFolder
 from sphynx.engine.checks import Scored
 from sphynx.engine.diff import Changes
 from sphynx.engine.journaling import TrialJournal
+from sphynx.engine.judging_trials import Hearing
+from sphynx.engine.people import Person
 from sphynx.engine.prepare import CaseCache
 from sphynx.engine.turns import Conversation
 from sphynx.errors import StageError
@@ -72,6 +74,9 @@ class Trial:
     talk: Conversation | None = None
     changes: Changes = field(default_factory=Changes)
     scored: Scored | None = None
+    person: Person | None = None
+    hearing: Hearing | None = None
+    """What judges said; ``None`` while there is nothing for them to judge."""
     status: TrialStatus | None = None
     cause: Cause | None = None
     stage: str | None = None
@@ -121,6 +126,8 @@ async def run_trial(job: TrialJob, machine: Machine) -> TrialRecord:
 
 def _begin(job: TrialJob, machine: Machine) -> Trial:
     redactor = Redactor(credentials.secrets(job.variant, machine.host_env, machine.forwarded))
+    for secret in other_agents.secrets(job.case.case, machine.host_env):
+        redactor.add(secret)
     key = job.key
     watch = [lambda event, sink=sink: sink.event(key, event) for sink in machine.sinks]
     journal = TrialJournal(redactor, lambda event: machine.folder.event(key, event), watch)
@@ -134,7 +141,11 @@ async def _live(trial: Trial) -> None:
     await stages.see_changes(trial)
     if trial.status is None:
         await stages.score(trial)
+    await judging_trials.before_close(trial, stages.opened(trial))
     await stages.keep_workspace(trial)
+    if trial.hearing is not None:
+        await _close(trial)
+        await judging_trials.after_close(trial)
 
 
 async def _close(trial: Trial) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Literal, Protocol
+from typing import Literal
 
 import anyio
 
 from sphynx.contracts import Harness, Sandbox, TurnResult
 from sphynx.engine.durations import short_duration
 from sphynx.engine.journaling import TrialJournal
+from sphynx.engine.people import Person
 from sphynx.errors import StageError
 from sphynx.journal.events import Usage
 
@@ -19,24 +20,8 @@ GRACE_S = 10.0
 MOST_UNREAD = 1_000
 """Lines nobody understood that are kept of a trial."""
 
-Ending = Literal["single-turn", "user-done", "max-turns", "no-session"]
-
-
-class Person(Protocol):
-    """Who answers the agent. ``None`` means there is nothing more to say."""
-
-    async def reply(self, turn: int, answer: str) -> str | None: ...
-
-
-class ScriptPerson:
-    """Says fixed replies in order and never reads what the agent wrote."""
-
-    def __init__(self, replies: list[str]) -> None:
-        self._replies = replies
-
-    async def reply(self, turn: int, answer: str) -> str | None:
-        """Reply ``turn`` (from 1), or ``None`` when the script has run out."""
-        return self._replies[turn - 1] if turn <= len(self._replies) else None
+Ending = Literal["single-turn", "user-done", "max-turns", "no-session", "no-user"]
+"""Why no turn follows: ``no-session`` when the agent cannot continue, ``no-user`` when the person failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +53,7 @@ async def converse(
     limit_ms: int,
     journal: TrialJournal,
 ) -> Conversation:
-    """Run turns until the person is done, the turns run out, or the agent ends the trial.
+    """Run turns until the person is done or fails, the turns run out, or the agent ends the trial.
 
     ``limit_ms`` covers what the agent takes over all turns; the person's time does not count. An agent
     that reports no session to continue has a conversation of one turn.
@@ -88,7 +73,11 @@ async def converse(
         so_far = _added(so_far, result)
         ending: Ending | None = None
         if result.status == "finished":
-            ending, text = await _next(person, turn, max_turns, session, journal)
+            try:
+                ending, text = await _next(person, turn, max_turns, session, journal)
+            except StageError as error:
+                result = TurnResult("failed", reason=error.message, cause=error.cause)
+                return _ended(_added(so_far, result), result, "no-user", session, limit_ms)
             if ending is None and left_ms <= 0:
                 result = TurnResult("timed_out")
         if result.status != "finished" or ending is not None:

@@ -1,0 +1,78 @@
+"""Agents and models beside the one under test: those that play people, those that judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sphynx.compiler.compiled import CompiledVariant
+from sphynx.contracts import Harness, HarnessSetup
+from sphynx.engine.credentials import harness_keys, key_secrets
+from sphynx.errors import SphynxError, StageError
+from sphynx.people.routing import configured, route
+from sphynx.providers.table import PROVIDERS
+from sphynx.registry import load_harness
+from sphynx.suite import variant
+from sphynx.suite.cases import Case
+from sphynx.suite.people import SimulatedUser
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """Tokens one asking took; ``usage`` is ``None`` when nobody said how many."""
+
+    model: str
+    usage: Any
+
+
+def agent(
+    harness: str,
+    model: str,
+    *,
+    env: Mapping[str, str],
+    timeout_ms: int,
+    show: Callable[[str], None] | None,
+    who: str,
+) -> tuple[Harness, HarnessSetup]:
+    """A harness with its own key and nothing of the trial's. ``StageError`` (stage and cause ``who``) names
+    what is missing."""
+    plain = variant(harness=harness, model=model)
+    try:
+        factory = load_harness(harness)
+    except SphynxError as error:
+        raise StageError(error.message, stage=who, cause=who) from error
+    for need in getattr(factory, "needs", lambda variant, env: ())(plain, env):
+        if not need["found"]:
+            text = f"{need['name']} is not set: {need['why']}"
+            raise StageError(text, stage=who, cause=who, hint=f"export {need['name']}=...")
+    setup = HarnessSetup(
+        model=model,
+        system_prompt=None,
+        run=None,
+        env={},
+        timeout_ms=timeout_ms,
+        keys=_keys(harness, model, env),
+        show=show,
+    )
+    return factory(), setup
+
+
+def secrets(case: Case, env: Mapping[str, str]) -> Iterator[str]:
+    """The keys and logins of a case's person and judges, which no record may hold."""
+    user = case.user
+    if isinstance(user, SimulatedUser):
+        if user.harness:
+            yield from key_secrets(_keys(user.harness, user.model or "", env))
+        else:
+            yield route(configured(env)).provider.key(env)
+    for judge in case.judges:
+        if judge.harness:
+            yield from key_secrets(_keys(judge.harness, judge.model, env))
+        else:
+            yield PROVIDERS[judge.provider or "openai"].key(env)
+
+
+def _keys(harness: str, model: str, env: Mapping[str, str]) -> dict[str, str]:
+    plain = variant(harness=harness, model=model)
+    return harness_keys(CompiledVariant(plain, plain.label, None), env)

@@ -1,0 +1,1 @@
+"""Model providers that Sphynx itself calls, for people and judges: where they are and how they are asked."""

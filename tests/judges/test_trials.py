@@ -1,0 +1,188 @@
+"""Judges in real trials: what they are sent, what becomes of the trial, what is kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eval_project import Project
+from sphynx.schema.records import TrialRecord
+from sphynx.testing.scripted_model import ScriptedModel, Step, Tokens, When, call, fail, say, silent, use
+
+pytestmark = pytest.mark.anyio
+KEY = "sk-judge-0123456789abcdefghij"
+JUDGE = """judge(name="{name}", provider="openai", model="gpt-5.4-mini", prompt="{prompt}",
+    choices={{"good": 1, "weak": 0.5, "bad": 0}}{more})"""
+SAYS = """
+    import json
+    from pathlib import Path
+    Path("out.md").write_text("hello")
+    for event in (
+        {"_tag": "Started", "sessionId": "s-1", "model": "m"},
+        {"_tag": "Command", "command": "ls", "exitCode": 0, "output": "a.txt"},
+        {"_tag": "Message", "role": "assistant", "text": "It is four."},
+    ):
+        print(json.dumps(event), flush=True)
+"""
+
+
+def judge(name: str = "tone", prompt: str = "Is it polite?", more: str = "") -> str:
+    return JUDGE.format(name=name, prompt=prompt, more=f", {more}" if more else "")
+
+
+def verdict(choice: str, reason: str = "Because.", **step: Any) -> Step:
+    return say(json.dumps({"choice": choice, "reason": reason}), **step)
+
+
+def suite(validate: str, *, more: str = "") -> str:
+    return f"""
+    from sphynx import judge
+    def yes(ctx):
+        return True
+    def no(ctx):
+        return Verdict(False, "not at all")
+    def broken(ctx):
+        raise ValueError("torn")
+    demo = suite(id="demo", prompt="What is 2 + 2?", variants=[AGENT],
+                 cases=[case(id="one", validate={validate}{more})])
+    """
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[ScriptedModel]:
+    with ScriptedModel() as running:
+        yield running
+
+
+@pytest.fixture
+def project(tmp_path: Path, model: ScriptedModel) -> Project:
+    made = Project(tmp_path)
+    made.env |= {"OPENAI_API_KEY": KEY, "SPHYNX_OPENAI_BASE_URL": f"{model.url}/judges/v1"}
+    made.python_agent(SAYS)
+    return made
+
+
+def judged(trial: TrialRecord) -> list[dict[str, Any]]:
+    return [record for record in trial.validations if record["kind"] == "judge"]
+
+
+async def test_a_judge_is_sent_the_evidence_and_its_choice_decides(
+    project: Project, model: ScriptedModel
+) -> None:
+    """Structured output, nothing stored, instructions apart from evidence; record, score and cost line."""
+    model.script("/judges", [verdict("good", "It says four.", tokens=Tokens(900, 30, cache_read=100))])
+    project.suite(suite("[yes, " + judge(more='expected="4", threshold=1') + "]"))
+    trial = await project.trial()
+    assert (trial.status, trial.cause, trial.exit_code) == ("passed", None, 0)
+    body = model.requests("/judges")[-1].body
+    assert body["store"] is False and body["max_output_tokens"] == 2048
+    assert body["text"]["format"]["name"] == "judgment" and body["text"]["format"]["strict"] is True
+    assert body["text"]["format"]["schema"]["properties"]["choice"]["enum"] == ["good", "weak", "bad"]
+    assert "Is it polite?" in body["instructions"] and "untrusted" in body["instructions"]
+    facts = json.loads(body["input"])
+    facts["conversation"] = facts["conversation"][:3]  # then comes the command that started the agent
+    assert facts == {
+        "input": "What is 2 + 2?",
+        "conversation": [
+            {"user": "What is 2 + 2?"},
+            {"command": "ls", "exitCode": 0, "output": "a.txt"},
+            {"agent": "It is four."},
+        ],
+        "output": "It is four.",
+        "expected": "4",
+    }
+    (record,) = judged(trial)
+    assert [check["id"] for check in trial.validations] == ["code:0", "judge:0"]
+    assert record["status"] == "passed" and record["message"] == "It says four."
+    assert json.loads(record["input"]["text"])["model"] == "gpt-5.4-mini"
+    assert record["output"]["text"] == '{"choice": "good", "reason": "It says four."}'
+    assert json.loads(record["metadata"]["text"])["status"] == "completed"
+    usage = {
+        "inputTokens": 900,
+        "outputTokens": 30,
+        "cacheReadTokens": 100,
+        "cacheWriteTokens": 0,
+        "totalTokens": 1030,
+    }
+    assert record["judgment"] | {"durationMs": 0} == {
+        "name": "tone", "model": "gpt-5.4-mini", "evaluator": "openai", "score": 1, "choice": "good",
+        "reason": "It says four.", "threshold": 1, "durationMs": 0, "error": None, "usage": usage,
+    }  # fmt: skip
+    line = trial.costs[-1]
+    assert (line.component, line.classification) == ("judge", "estimate") and line.usd and line.usd > 0
+    assert [(score.check, score.score) for score in trial.scores] == [("tone", 1.0)]
+
+
+async def test_two_judges_and_three_checks_one_of_each_failing(
+    project: Project, model: ScriptedModel
+) -> None:
+    """Everything runs, also after a failure; a passing judge makes nothing good, and one broken check voids
+    the trial before any judge is asked."""
+    ask = [judge("tone", "TONE"), judge("facts", "FACTS", "threshold=0.5")]
+    steps = [verdict("bad", "Rude.", when=When(system="TONE")), verdict("weak", when=When(system="FACTS"))]
+    model.script("/judges", steps)
+    project.suite(suite(f"[yes, no, yes, {ask[0]}, {ask[1]}]"))
+    trial = await project.trial()
+    assert (trial.status, trial.cause, trial.exit_code, trial.void_fields) == ("failed", "agent", 1, [])
+    states = [(check["name"], check["status"]) for check in trial.validations]
+    assert states == [
+        ("yes", "passed"),
+        ("no", "failed"),
+        ("yes", "passed"),
+        ("tone", "failed"),
+        ("facts", "passed"),
+    ]
+    asked = len(model.requests("/judges"))
+    project.suite(suite(f"[yes, broken, yes, {ask[0]}, {ask[1]}]"))
+    trial = await project.trial()
+    assert (trial.status, trial.cause, trial.void_fields) == ("void", "check", ["validator"])
+    assert [record["status"] for record in judged(trial)] == ["skipped", "skipped"]
+    assert "no valid evidence" in judged(trial)[0]["message"]
+    assert len(model.requests("/judges")) == asked
+
+
+FAILURES: list[tuple[str, list[Step], str, str]] = [
+    ("no choice", [verdict("maybe")], 'chose "maybe"', '"maybe"'),
+    ("not json", [say("I would say good")], "did not answer with one JSON object", "I would say good"),
+    (
+        "fenced",
+        [say('```json\n{"choice":"good","reason":"x"}\n```')],
+        "did not answer with one JSON",
+        "```json",
+    ),
+    ("no reason", [verdict("good", " ")], "gave no reason", '"reason": " "'),
+    ("extra keys", [say('{"choice":"good","reason":"x","sure":true}')], "other keys", "sure"),
+    (
+        "cut off",
+        [Step(text='{"choice":"go', finish="length")],
+        "only half an answer: max_output_tokens",
+        '"go',
+    ),
+    ("filtered", [Step(text="", finish="refusal")], "only half an answer: content_filter", ""),
+    ("tool call", [use(call("look", at="x"))], "used tools (look)", ""),
+    ("bad key", [fail(401, "incorrect api key")], "HTTP 401: incorrect api key", "incorrect api key"),
+]
+
+
+@pytest.mark.parametrize(
+    ("steps", "words", "raw"), [case[1:] for case in FAILURES], ids=[c[0] for c in FAILURES]
+)
+async def test_a_judge_without_a_verdict_voids_the_trial(
+    project: Project, model: ScriptedModel, steps: list[Step], words: str, raw: str
+) -> None:
+    """Never a pass, never a fail: score null, the trial void, the raw answer kept."""
+    model.script("/judges", steps)
+    project.suite(suite(judge()))
+    trial = await project.trial()
+    assert (trial.status, trial.cause, trial.stage) == ("void", "judge", "judges")
+    assert (trial.exit_code, trial.void_fields) == (-1, ["judge:tone"])
+    assert trial.reason and words in trial.reason
+    (record,) = judged(trial)
+    assert record["status"] == "error" and words in record["judgment"]["error"]
+    assert (record["judgment"]["score"], record["judgment"]["choice"]) == (None, None)
+    assert raw in record["output"]["text"]
+    assert KEY not in trial.model_dump_json()
