@@ -120,7 +120,7 @@ class LocalBackend:
 
     def _commands_env(self, place: Place) -> dict[str, str]:
         env = {
-            "PATH": self._env["PATH"],
+            "PATH": f"{place.home}/.local/bin:{self._env['PATH']}",
             "HOME": place.home,
             "TMPDIR": place.tmp,
             **self.root.package_variables(),

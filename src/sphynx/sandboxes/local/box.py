@@ -6,9 +6,10 @@ import asyncio
 import json
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sphynx.contracts import ExecResult, GuestRequest, OnChunk, OnFrame
 from sphynx.errors import StageError
@@ -121,13 +122,21 @@ class LocalBox:
         }
         job = Job(self._runner)
         out, out_end = job.pipe(_GUEST_OUTPUT, on_output)
-        channel = job.channel(frame_lines(on_frame))
+        held = ExitStack()
+
+        def take(frame: dict[str, Any]) -> None:
+            if frame.get("t") == "ready":
+                held.close()  # mocks run beside the agent, who must not find the checks meanwhile
+            on_frame(frame)
+
+        channel = job.channel(frame_lines(take))
         message = {"op": "guest", "env": dict(request.env), "timeout_ms": request.timeout_ms}
         if self._warm:
             return result(await job.run({**message, "request": asked}, [out_end, channel]), out, None)
         memory = wire.in_memory(json.dumps(asked).encode())
         try:
-            with self._bundle() as folder:
+            with held:
+                folder = held.enter_context(self._bundle())
                 argv = guest_command(
                     *("--bundle", folder, "--request", "/dev/fd/4", "--result-fd", "3"),
                     hidden=self.isolation != "none",

@@ -33,7 +33,8 @@ def place(folder: Path, walls: bubblewrap.Walls) -> Place:
 def environment(walls: bubblewrap.Walls) -> dict[str, str]:
     """The variables of every command."""
     caches = {name: f"{bubblewrap.PACKAGES}/{folder}" for name, folder in PACKAGE_CACHES.items()}
-    paths = {"PATH": walls.path, "HOME": bubblewrap.HOME, "TMPDIR": bubblewrap.TMP}
+    path = f"{bubblewrap.HOME}/.local/bin:{walls.path}"
+    paths = {"PATH": path, "HOME": bubblewrap.HOME, "TMPDIR": bubblewrap.TMP}
     return {**paths, **caches, **bubblewrap.VARIABLES}
 
 
