@@ -31,6 +31,7 @@ async def run_prepare(
     env: Mapping[str, str],
     redactor: Redactor,
     show: Callable[[str], None],
+    api: Mapping[str, str],
 ) -> dict[str, Any]:
     """Run the case's ``prepare`` and give what it returned. Its texts are secrets from here on.
 
@@ -44,7 +45,7 @@ async def run_prepare(
     def on_frame(frame: dict[str, Any]) -> None:
         answer[str(frame.get("t"))] = frame
 
-    payload = {"cached": cached, "api": {}}
+    payload = {"cached": cached, "api": dict(api)}
     request = GuestRequest(
         op="prepare", suite=suite, case=case, payload=payload, env=env, timeout_ms=LIMIT_MS
     )

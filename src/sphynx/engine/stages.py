@@ -21,6 +21,7 @@ from sphynx.engine import (
     checks,
     command_check,
     kept_workspace,
+    mocks,
     people,
     prepare,
     profile_files,
@@ -90,6 +91,7 @@ async def set_up(trial: Trial) -> None:
         await profile_files.install(
             box, profile, env=env, redactor=trial.redactor, show=lambda text: trial.show("install", text)
         )
+    await mocks.start(trial, box)
     await _prepare(trial, box, env)
     trial.before = await workspace.remember(box, trial.job.case.source)
 
@@ -104,7 +106,7 @@ async def run_agent(trial: Trial) -> None:
         talk = await turns.converse(
             trial.harness,
             opened(trial),
-            opening=trial.job.case.prompt,
+            opening=_opening(trial),
             person=person,
             max_turns=case.effective_max_turns,
             limit_ms=case.effective_timeout_ms,
@@ -115,6 +117,7 @@ async def run_agent(trial: Trial) -> None:
         if person is not None:
             await people.close(trial, person)
     trial.talk = talk
+    await mocks.settled(trial)
     if talk.status == "timed_out":
         trial.end("timed_out", cause="limit", stage="agent", reason=talk.reason)
     elif talk.status == "failed":
@@ -156,6 +159,7 @@ async def score(trial: Trial) -> None:
             show=shown.feed,
         )
     shown.close()
+    await mocks.settled(trial)
     settle(trial, scored)
 
 
@@ -180,6 +184,14 @@ async def keep_workspace(trial: Trial) -> None:
     note = await anyio.to_thread.run_sync(kept_workspace.copy, root, str(target))
     if note:
         trial.notes.append(note)
+
+
+def _opening(trial: Trial) -> str:
+    """The prompt, with the trial's APIs behind it; from here on their calls are the agent's."""
+    if trial.mocks is None:
+        return trial.job.case.prompt
+    trial.mocks.journalled = True
+    return trial.mocks.opening(trial.job.case.prompt)
 
 
 def opened(trial: Trial) -> Sandbox:
@@ -207,6 +219,7 @@ async def _prepare(trial: Trial, box: Sandbox, env: Mapping[str, str]) -> None:
             env={**env, **({"SPHYNX_CACHE_RESTORED": "1"} if restored else {})},
             redactor=trial.redactor,
             show=lambda text: trial.show("prepare", text),
+            api=trial.mocks.urls if trial.mocks else {},
         )
     if cache and store is not None and not restored:
         try:
@@ -233,6 +246,7 @@ def _setup(trial: Trial, box: Sandbox) -> HarnessSetup:
         profile_files=tuple(profile.files) if profile else (),
         show=lambda text: trial.show("harness", trial.redactor.text(text)),
         recorder=trial.machine.recorder,
+        mcp_servers=mocks.mcp_servers(job.suite.suite, box),
     )
 
 
@@ -252,7 +266,7 @@ def _solution(trial: Trial, box: Sandbox) -> Any:
             op="solution",
             suite=trial.job.suite.index,
             case=trial.job.case.case.id,
-            payload={},
+            payload={"api": trial.mocks.urls if trial.mocks else {}},
             env=env,
             timeout_ms=SOLUTION_LIMIT_MS,
         )
@@ -301,7 +315,7 @@ def _payload(trial: Trial) -> dict[str, Any]:
             trial.talk.usage if trial.talk else None, trial.talk.thinking if trial.talk else 0
         ),
         "prepared": trial.prepared,
-        "api": {},
-        "calls": {"cli": [], "mcp": [], "api": []},
+        "api": trial.mocks.urls if trial.mocks else {},
+        "calls": trial.mocks.calls if trial.mocks else {},
         "capture": trial.job.suite.suite.capture_validation,
     }

@@ -23,6 +23,7 @@ from sphynx.engine.diff import Changes
 from sphynx.engine.journaling import TrialJournal
 from sphynx.engine.judging_trials import Hearing
 from sphynx.engine.people import Person
+from sphynx.engine.mocks import TrialMocks
 from sphynx.engine.prepare import CaseCache
 from sphynx.engine.turns import Conversation
 from sphynx.errors import StageError
@@ -70,6 +71,7 @@ class Trial:
     box: Sandbox | None = None
     harness: Harness | None = None
     before: Any = None
+    mocks: TrialMocks | None = None
     prepared: dict[str, Any] = field(default_factory=dict)
     talk: Conversation | None = None
     changes: Changes = field(default_factory=Changes)
@@ -149,6 +151,8 @@ async def _live(trial: Trial) -> None:
 
 
 async def _close(trial: Trial) -> None:
+    if trial.mocks is not None:
+        await trial.mocks.stop()
     if trial.box is None:
         return
     try:

@@ -8,6 +8,7 @@ from typing import ClassVar
 from sphynx.contracts import ExecResult, HarnessSetup, Sandbox
 from sphynx.harnesses.cli_agent import CliAgent, Launch, read_object, write_object
 from sphynx.harnesses.installing import NpmRecipe, Recipe
+from sphynx.harnesses.mcp_config import joined, standard
 from sphynx.harnesses.transcripts.claude import ClaudeReader
 from sphynx.harnesses.transcripts.reading import Reader
 from sphynx.journal.events import Event, Usage
@@ -42,6 +43,10 @@ class ClaudeHarness(CliAgent):
         if setup.keys.get("ANTHROPIC_API_KEY"):
             settings.setdefault("apiKeyHelper", f"cat {shlex.quote(_key_file(box))}")
         await write_object(box, _settings_file(box), settings)
+        if setup.mcp_servers:
+            there = await read_object(box, f"{box.workspace}/.mcp.json") if _MCP in setup.profile_files else {}
+            joined(self.name, there.get("mcpServers") or {}, setup.mcp_servers)
+            await write_object(box, _mcp_file(box), {"mcpServers": standard(setup)})
 
     def launch(self, box: Sandbox, setup: HarnessSetup, session_id: str | None) -> Launch:
         arguments = ["-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"]
@@ -56,8 +61,9 @@ class ClaudeHarness(CliAgent):
             arguments += ["--append-system-prompt-file", _prompt_file(box)]
         if setup.profile_files:
             arguments += ["--add-dir", box.workspace]
-        if _MCP in setup.profile_files:
-            arguments += ["--mcp-config", f"{box.workspace}/.mcp.json"]
+        configs = [f"{box.workspace}/.mcp.json"] if _MCP in setup.profile_files else []
+        configs += [_mcp_file(box)] if setup.mcp_servers else []
+        arguments += ["--mcp-config", *configs] if configs else []
         return Launch(arguments, self._env(box, setup))
 
     def _env(self, box: Sandbox, setup: HarnessSetup) -> dict[str, str]:
@@ -89,6 +95,10 @@ def _key_file(box: Sandbox) -> str:
 
 def _prompt_file(box: Sandbox) -> str:
     return f"{box.home}/.claude/sphynx-system.md"
+
+
+def _mcp_file(box: Sandbox) -> str:
+    return f"{box.home}/.claude/sphynx-mcp.json"
 
 
 def _settings_file(box: Sandbox) -> str:

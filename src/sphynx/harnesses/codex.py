@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from typing import Any, ClassVar
 
 from sphynx.contracts import ExecResult, HarnessSetup, Sandbox
+from sphynx.errors import StageError
 from sphynx.harnesses.catalogue import Catalogue, slugs
-from sphynx.harnesses.cli_agent import CliAgent, Launch, write_object
+from sphynx.harnesses.cli_agent import CliAgent, Launch, read_text, write_object
 from sphynx.harnesses.installing import NpmRecipe, Recipe
+from sphynx.harnesses.mcp_config import joined
 from sphynx.harnesses.transcripts.codex import CodexReader
 from sphynx.harnesses.transcripts.reading import Reader
 from sphynx.journal.events import Event, Usage
@@ -49,6 +52,16 @@ class CodexHarness(CliAgent):
         auth: dict[str, Any] = {"auth_mode": "apikey", "OPENAI_API_KEY": key} if key else {}
         await write_object(box, f"{_home(box)}/auth.json", auth)
 
+    async def begin(self, box: Sandbox, setup: HarnessSetup) -> None:
+        """See that the profile's own configuration leaves the mocks their names."""
+        text = await read_text(box, f"{_home(box)}/config.toml") if setup.mcp_servers else ""
+        try:
+            there = tomllib.loads(text).get("mcp_servers", {})
+        except tomllib.TOMLDecodeError as error:
+            text = f"{_home(box)}/config.toml is not TOML: {error}"
+            raise StageError(text, stage="harness", cause="setup") from error
+        joined(self.name, there, setup.mcp_servers)
+
     def launch(self, box: Sandbox, setup: HarnessSetup, session_id: str | None) -> Launch:
         arguments = ["exec", *(["resume"] if session_id else []), *_SWITCHES]
         if setup.model:
@@ -62,6 +75,10 @@ class CodexHarness(CliAgent):
                 "requires_openai_auth=true, request_max_retries=2, stream_max_retries=2"
             )
             arguments += ["-c", 'model_provider="sphynx"', "-c", f"model_providers.sphynx={{{settings}}}"]
+        for name, argv in setup.mcp_servers.items():
+            settings = f"command={json.dumps(argv[0])}, args={json.dumps(list(argv[1:]))}, required=true"
+            approved = 'default_tools_approval_mode="approve"'
+            arguments += ["-c", f"mcp_servers.{name}={{{settings}, {approved}}}"]
         arguments += [session_id] if session_id else []
         return Launch([*arguments, "-"], {"CODEX_HOME": _home(box)})
 

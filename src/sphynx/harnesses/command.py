@@ -13,6 +13,8 @@ from collections.abc import Callable
 from sphynx.contracts import ExecResult, HarnessSetup, Sandbox, TurnResult
 from sphynx.errors import StageError
 from sphynx.guest import recorder
+from sphynx.harnesses.cli_agent import write_object
+from sphynx.harnesses.mcp_config import standard
 from sphynx.journal.command_journal import CommandJournal
 from sphynx.journal.events import Event
 from sphynx.journal.lines import LineSplitter
@@ -62,6 +64,9 @@ class CommandHarness:
             path = f"{folder}/system-prompt.md"
             await box.write(path, setup.system_prompt.encode("utf-8", "surrogatepass"))
             self._env["SPHYNX_SYSTEM_PROMPT_FILE"] = path
+        if setup.mcp_servers:
+            self._env["SPHYNX_MCP_CONFIG"] = f"{folder}/mcp.json"
+            await write_object(box, f"{folder}/mcp.json", {"mcpServers": standard(setup)})
 
     async def turn(
         self,

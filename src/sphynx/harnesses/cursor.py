@@ -7,6 +7,7 @@ from typing import ClassVar
 from sphynx.contracts import HarnessSetup, Sandbox
 from sphynx.harnesses.cli_agent import CliAgent, Launch, prepend
 from sphynx.harnesses.installing import Recipe, TarballRecipe
+from sphynx.harnesses.mcp_config import complete, standard
 from sphynx.harnesses.transcripts.cursor import CursorReader
 from sphynx.harnesses.transcripts.reading import Reader
 
@@ -29,11 +30,12 @@ class CursorHarness(CliAgent):
     key_names: ClassVar[tuple[str, ...]] = (_KEY,)
 
     async def begin(self, box: Sandbox, setup: HarnessSetup) -> None:
+        await complete(box, f"{box.workspace}/.cursor/mcp.json", self.name, standard(setup))
         await prepend(box, f"{box.workspace}/AGENTS.md", setup.system_prompt)
 
     def launch(self, box: Sandbox, setup: HarnessSetup, session_id: str | None) -> Launch:
         arguments = ["-p", "--force", "--output-format", "stream-json"]
-        if _MCP in setup.profile_files:
+        if _MCP in setup.profile_files or setup.mcp_servers:
             arguments.append("--approve-mcps")
         if setup.model:
             arguments += ["--model", setup.model]

@@ -7,6 +7,7 @@ from typing import ClassVar
 from sphynx.contracts import HarnessSetup, Sandbox
 from sphynx.harnesses.cli_agent import CliAgent, Launch, filled, prepend, read_object, write_object
 from sphynx.harnesses.installing import Recipe, TarballRecipe
+from sphynx.harnesses.mcp_config import complete, listed
 from sphynx.harnesses.transcripts.fx import FxReader
 from sphynx.harnesses.transcripts.reading import Reader
 
@@ -37,6 +38,7 @@ class FxHarness(CliAgent):
         # There is no flag for the model.
         settings = f"{box.home}/.fx/settings.json"
         await write_object(box, settings, filled(await read_object(box, settings), {"model": setup.model}))
+        await complete(box, f"{box.home}/.fx/mcp.json", self.name, listed(setup, required=True), key="mcp")
         await prepend(box, f"{box.home}/.fx/AGENTS.md", setup.system_prompt)
 
     def launch(self, box: Sandbox, setup: HarnessSetup, session_id: str | None) -> Launch:

@@ -10,6 +10,7 @@ import anyio
 from sphynx.contracts import HarnessSetup, Sandbox
 from sphynx.harnesses.cli_agent import CliAgent, Launch, now_ms, prepend, write_object
 from sphynx.harnesses.installing import NpmRecipe, Recipe
+from sphynx.harnesses.mcp_config import complete, standard
 from sphynx.harnesses.transcripts.gemini import GeminiReader
 from sphynx.harnesses.transcripts.reading import Reader
 from sphynx.journal.events import Event
@@ -57,6 +58,7 @@ class GeminiHarness(CliAgent):
         await write_object(box, _settings_file(box), settings)
 
     async def begin(self, box: Sandbox, setup: HarnessSetup) -> None:
+        await complete(box, f"{box.home}/.gemini/settings.json", self.name, standard(setup, trust=True))
         await prepend(box, f"{box.home}/.gemini/GEMINI.md", setup.system_prompt)
 
     def launch(self, box: Sandbox, setup: HarnessSetup, session_id: str | None) -> Launch:

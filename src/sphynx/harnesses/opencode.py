@@ -10,6 +10,7 @@ from sphynx.errors import StageError
 from sphynx.harnesses.catalogue import Catalogue, paths
 from sphynx.harnesses.cli_agent import CliAgent, Launch, filled, write_object
 from sphynx.harnesses.installing import NpmRecipe, Recipe
+from sphynx.harnesses.mcp_config import joined, listed
 from sphynx.harnesses.model_providers import ANY_KEY, PROVIDER_KEYS, key_name, provider_of
 from sphynx.harnesses.transcripts.opencode import OpenCodeReader
 from sphynx.harnesses.transcripts.reading import Reader
@@ -72,6 +73,8 @@ class OpenCodeHarness(CliAgent):
         ours: dict[str, Any] = {"autoupdate": False, "share": "disabled", "small_model": setup.model}
         if base_url := setup.keys.get(BASE_URL):
             ours["provider"] = _provider(setup.model, base_url)
+        if setup.mcp_servers:
+            ours["mcp"] = joined(self.name, given.get("mcp") or {}, listed(setup))
         if setup.system_prompt is not None:
             ours["instructions"] = [*(given.get("instructions") or []), _prompt_file(box)]
         return filled(given, ours)

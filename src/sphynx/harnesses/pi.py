@@ -8,6 +8,7 @@ from sphynx.contracts import HarnessSetup, Sandbox
 from sphynx.harnesses.catalogue import Catalogue, table
 from sphynx.harnesses.cli_agent import CliAgent, Launch, filled, prepend, read_object, write_object
 from sphynx.harnesses.installing import NpmRecipe, Recipe
+from sphynx.harnesses.mcp_config import complete, standard
 from sphynx.harnesses.model_providers import ANY_KEY, PROVIDER_KEYS, key_name, provider_of
 from sphynx.harnesses.transcripts.pi import PiReader
 from sphynx.harnesses.transcripts.reading import Reader
@@ -52,6 +53,8 @@ class PiHarness(CliAgent):
             models = f"{_agent(box)}/models.json"
             ours = {"providers": _provider(setup.model, base_url)}
             await write_object(box, models, filled(await read_object(box, models), ours))
+        # Without direct exposure a tool is only reachable through a tool that runs JavaScript.
+        await complete(box, f"{_agent(box)}/mcp.json", self.name, standard(setup, exposure="direct"))
         await prepend(box, f"{_agent(box)}/AGENTS.md", setup.system_prompt)
 
     def launch(self, box: Sandbox, setup: HarnessSetup, session_id: str | None) -> Launch:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from sphynx.contracts import ExecResult, HarnessSetup, Sandbox
 from sphynx.harnesses.cli_agent import CliAgent, Launch, prepend, write_object
 from sphynx.harnesses.installing import NpmRecipe, Recipe
+from sphynx.harnesses.mcp_config import complete, standard
 from sphynx.harnesses.transcripts.qwen import QwenReader
 from sphynx.harnesses.transcripts.reading import Reader
 from sphynx.journal.events import Event, Usage
@@ -48,6 +49,7 @@ class QwenHarness(CliAgent):
         await write_object(box, _settings_file(box), settings)
 
     async def begin(self, box: Sandbox, setup: HarnessSetup) -> None:
+        await complete(box, f"{box.home}/.qwen/settings.json", self.name, standard(setup, trust=True))
         await prepend(box, f"{box.home}/.qwen/AGENTS.md", setup.system_prompt)
 
     def launch(self, box: Sandbox, setup: HarnessSetup, session_id: str | None) -> Launch:
