@@ -22,8 +22,8 @@ from sphynx.engine.checks import Scored
 from sphynx.engine.diff import Changes
 from sphynx.engine.journaling import TrialJournal
 from sphynx.engine.judging_trials import Hearing
-from sphynx.engine.people import Person
 from sphynx.engine.mocks import TrialMocks
+from sphynx.engine.people import Person
 from sphynx.engine.prepare import CaseCache
 from sphynx.engine.turns import Conversation
 from sphynx.errors import StageError

@@ -44,7 +44,8 @@ class ClaudeHarness(CliAgent):
             settings.setdefault("apiKeyHelper", f"cat {shlex.quote(_key_file(box))}")
         await write_object(box, _settings_file(box), settings)
         if setup.mcp_servers:
-            there = await read_object(box, f"{box.workspace}/.mcp.json") if _MCP in setup.profile_files else {}
+            brought = _MCP in setup.profile_files
+            there = await read_object(box, f"{box.workspace}/.mcp.json") if brought else {}
             joined(self.name, there.get("mcpServers") or {}, setup.mcp_servers)
             await write_object(box, _mcp_file(box), {"mcpServers": standard(setup)})
 
