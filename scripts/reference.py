@@ -62,7 +62,12 @@ def option_rows(command: Any) -> list[list[object]]:
             continue
         option = parameter.param_type_name == "option"
         names = ", ".join([*parameter.opts, *parameter.secondary_opts])
-        rows.append([f"`{names if option else (parameter.metavar or str(parameter.name).upper())}`", parameter.help or ""])
+        rows.append(
+            [
+                f"`{names if option else (parameter.metavar or str(parameter.name).upper())}`",
+                parameter.help or "",
+            ]
+        )
     return rows
 
 

@@ -1,12 +1,12 @@
 """Every error Sphynx raises on purpose. Standard library only.
 
-    SphynxError            what is wrong, where, and the next step (``hint``); printed without a traceback
-    ├── UsageError         the command or call asks for something that does not exist or cannot be done
-    ├── DefinitionError    an eval file is wrong; ``problems`` holds every one of them
-    ├── CompileError       an eval file is right but cannot be packed (bundle, profile, size)
-    ├── MissingExtraError  an optional dependency is not installed; the message names the pip line
-    ├── StageError         a stage of one trial broke: the trial is void with ``cause`` and ``stage``
-    └── GateError          the trials ran, and the gate did not pass (exit code 2)
+SphynxError            what is wrong, where, and the next step (``hint``); printed without a traceback
+├── UsageError         the command or call asks for something that does not exist or cannot be done
+├── DefinitionError    an eval file is wrong; ``problems`` holds every one of them
+├── CompileError       an eval file is right but cannot be packed (bundle, profile, size)
+├── MissingExtraError  an optional dependency is not installed; the message names the pip line
+├── StageError         a stage of one trial broke: the trial is void with ``cause`` and ``stage``
+└── GateError          the trials ran, and the gate did not pass (exit code 2)
 """
 
 from __future__ import annotations
@@ -95,9 +95,7 @@ class MissingExtraError(SphynxError):
     """An optional dependency is not installed."""
 
     def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(
-            f"{feature} needs the extra {extra!r}", hint=f'pip install "sphynx-sh[{extra}]"'
-        )
+        super().__init__(f"{feature} needs the extra {extra!r}", hint=f'pip install "sphynx-sh[{extra}]"')
 
 
 class StageError(SphynxError):

@@ -17,6 +17,6 @@ here = os.path.dirname(os.path.abspath(__file__))
 with open(os.path.join(here, "bundle.bin"), "rb") as f:
     zipfile.ZipFile(io.BytesIO(zlib.decompress(f.read()))).extractall(here)
 sys.path.insert(0, os.path.join(here, "lib"))
-import wire_program
+import wire_program  # pyright: ignore[reportMissingImports]  (it lies in lib/ where this runs)
 
 wire_program.main(here)
