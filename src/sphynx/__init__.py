@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sphynx.suite.context import Summary as Summary
     from sphynx.suite.context import Validator as Validator
     from sphynx.suite.context import Verdict as Verdict
+    from sphynx.suite.skills.suites import skill_suite as skill_suite
     from sphynx.suite.sources import empty as empty
     from sphynx.suite.sources import files as files
     from sphynx.suite.sources import repo as repo
@@ -57,6 +58,7 @@ _LAZY = {
     "register_harness": "sphynx.registry",
     "repo": "sphynx.suite.sources",
     "script": "sphynx.validators.people",
+    "skill_suite": "sphynx.suite.skills.suites",
     "suite": "sphynx.suite.suites",
     "variant": "sphynx.suite.variants",
 }
@@ -81,6 +83,7 @@ __all__ = [
     "named",
     "repo",
     "script",
+    "skill_suite",
     "suite",
     "variant",
 ]

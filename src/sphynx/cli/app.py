@@ -23,6 +23,12 @@ class Registered(NamedTuple):
 
 COMMANDS: dict[str, Registered] = {
     "eval": Registered("sphynx.cli.commands.eval:run_eval", "Run eval suites and gate on the results"),
+    "eval import": Registered(
+        "sphynx.cli.commands.import_cases:import_cases", "Turn an existing case file into a suite"
+    ),
+    "skill lint": Registered(
+        "sphynx.cli.commands.skill:lint", "Say what is wrong with a skill and its evals"
+    ),
     "show": Registered("sphynx.cli.commands.show:show", "Print a recorded batch or trial again"),
     "clean": Registered("sphynx.cli.commands.clean:clean", "List what can be removed; remove it when asked"),
     "models": Registered("sphynx.cli.commands.models:models", "List the models an agent takes, offline"),
@@ -36,6 +42,13 @@ class _LazyGroup(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         return load_command(cmd_name) if cmd_name in COMMANDS else None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        # Commands of two words stand beside those of one: `eval import FILE` and `eval PATH`.
+        name = " ".join(args[:2])
+        if name in COMMANDS and " " in name:
+            return name, load_command(name), args[2:]
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):

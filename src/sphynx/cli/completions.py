@@ -21,7 +21,23 @@ def script(shell: str) -> str:
     writers = {"zsh": _zsh, "bash": _bash, "fish": _fish}
     if shell not in writers:
         raise UsageError(f'no completions for "{shell}"', hint="there are: zsh, bash, fish")
-    return writers[shell]({name: _options(load_command(name)) for name in COMMANDS})
+    return writers[shell](_by_first_word())
+
+
+def _by_first_word() -> dict[str, list[_Option]]:
+    """The options after each first word: those of a command of two words are added to it."""
+    found: dict[str, list[_Option]] = {}
+    for name in COMMANDS:
+        options = found.setdefault(name.partition(" ")[0], [])
+        options += [option for option in _options(load_command(name)) if option not in options]
+    return found
+
+
+def _about(word: str) -> str:
+    """A line about what begins with this word."""
+    if word in COMMANDS:
+        return COMMANDS[word].help
+    return ", ".join(name.partition(" ")[2] for name in COMMANDS if name.partition(" ")[0] == word)
 
 
 def _options(command: Any) -> list[_Option]:
@@ -69,7 +85,7 @@ complete -o default -F _{PROGRAM} {PROGRAM}
 
 
 def _zsh(commands: dict[str, list[_Option]]) -> str:
-    names = "\n".join(f"    {_quote(f'{name}:{COMMANDS[name].help}')}" for name in commands)
+    names = "\n".join(f"    {_quote(f'{name}:{_about(name)}')}" for name in commands)
     cases = "\n".join(
         f"    {name}) _arguments -s {' '.join(_zsh_option(option) for option in options)} '*:file:_files' ;;"
         for name, options in commands.items()
@@ -105,7 +121,7 @@ def _zsh_option(option: _Option) -> str:
 
 def _fish(commands: dict[str, list[_Option]]) -> str:
     lines = [
-        f"complete -c {PROGRAM} -n __fish_use_subcommand -f -a {name} -d {_quote(COMMANDS[name].help)}"
+        f"complete -c {PROGRAM} -n __fish_use_subcommand -f -a {name} -d {_quote(_about(name))}"
         for name in commands
     ]
     for name, options in commands.items():
