@@ -33,8 +33,23 @@ def test_every_command_has_help(project: CommandLine) -> None:
 def test_an_unknown_command_is_an_error_with_1_not_the_gates_2(project: CommandLine) -> None:
     done = project.sphynx("evl")
     assert done.code == 1
-    assert done.errors[0].startswith("error: no such command 'evl'")
+    assert done.errors[0].startswith("error: no such command: evl")
     assert done.errors[1] == "  hint: did you mean eval?"
+
+
+def test_a_wrong_option_says_what_it_takes_and_what_it_was_given(project: CommandLine) -> None:
+    for args, said, hint in (
+        (["--trials", "0"], "--trials must be at least 1, not 0", "sphynx eval --help lists what there is"),
+        (["--trials", "11"], "--trials must be at most 10, not 11", None),
+        (["-j", "many"], "--jobs must be a whole number, not many", None),
+        (["--timeout", "soon"], "--timeout must be a number, not soon", None),
+        (["--fail-on", "x"], "--fail-on: 'x' is not one of 'failures', 'strict', 'never'", None),
+        (["--outptu", "x"], "no such option: --outptu", "did you mean --output?"),
+    ):
+        done = project.sphynx("eval", "--local", *args)
+        assert (done.code, done.out, done.errors[0]) == (1, "", f"error: {said}")
+        assert hint is None or done.errors[1] == f"  hint: {hint}"
+    assert project.sphynx("doctor", "x").errors[0] == "error: unexpected argument: x"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -41,6 +41,16 @@ def test_a_failing_check_ends_with_2_and_says_what_it_found(project: CommandLine
     assert "  ✗ failed · 0 of 1 checks passed" in done.err
 
 
+def test_an_agent_that_would_not_start_says_so_beside_the_failed_check(project: CommandLine) -> None:
+    project.agent("no-such-program --go")
+    project.one()
+    done = project.sphynx("eval", "--local")
+    assert done.code == 2
+    note = "note: the agent exited with status 127: bash: line 1: no-such-program: command not found"
+    assert note in " ".join(done.out.split())
+    assert "    note: the agent exited with status 127: " in done.err
+
+
 def test_an_agent_that_sleeps_past_its_limit_timed_out_and_fails_the_gate(project: CommandLine) -> None:
     project.agent("exec sleep 60")
     project.one(more="timeout_ms=1000")

@@ -50,8 +50,8 @@ def test_show_prints_the_grid_of_a_batch_and_of_the_newest_one(project: CommandL
     named, newest, begun = (project.sphynx("show", *args) for args in ([batch], [], [batch[:15]]))
     assert named.out == newest.out == begun.out
     assert "    ✗ command/scripted@agent   ✗✗   0%   2 of 2 scored   95% CI 0-66" in named.out
-    assert "      exact_text: score  mean 0.8 ± 0   0.8 to 0.8   2 trials\n" in named.out
-    assert "      exact_text: letters  mean 4 ± 0   4 to 4   2 trials\n" in named.out
+    assert "      exact_text: score     mean 0.8 ± 0   from 0.8 to 0.8   2 trials\n" in named.out
+    assert "      exact_text: letters   mean 4 ± 0     from 4 to 4       2 trials\n" in named.out
 
 
 def test_show_as_json_is_the_wire_batch(project: CommandLine) -> None:
@@ -68,6 +68,15 @@ def test_show_names_what_there_is_when_nothing_matches(project: CommandLine) -> 
     assert (case.code, case.errors[1]) == (1, '  hint: did you mean "writes-hello"?')
     assert project.sphynx("show", batch, "--trial", "9").code == 1
     assert project.sphynx("show", "nothing-like-it").code == 1
+
+
+def test_show_takes_a_variant_as_eval_does(project: CommandLine) -> None:
+    batch = failed_run(project)
+    for name in ("command/scripted@agent", "command/scripted", "agent"):
+        done = project.sphynx("show", batch, "--variant", name, "--trial", "1")
+        assert done.out.startswith("writes-hello on command/scripted@agent, trial 1: "), done.err
+    wrong = project.sphynx("show", batch, "--variant", "codex")
+    assert wrong.errors[1] == "  hint: there are: command/scripted@agent"
 
 
 def test_show_survives_a_reader_that_goes_away(project: CommandLine) -> None:

@@ -88,25 +88,13 @@ def _print_version() -> None:
 
 def _usage(error: Any) -> int:
     """A command line that cannot be read: exit 1, since 2 means that the gate failed."""
-    message = str(error.format_message()).strip().rstrip(".")
-    context = getattr(error, "ctx", None)
-    path = context.command_path if context is not None else PROGRAM
-    _say(f"error: {message[:1].lower()}{message[1:]}")
-    near = _nearest(message)
-    _say(f"  hint: did you mean {near}?" if near else f"  hint: {path} --help lists what there is")
-    return ExitCode.ERROR
-
-
-def _nearest(message: str) -> str | None:
-    """The command a mistyped one may have meant."""
-    import difflib
-
     from sphynx.cli.app import COMMANDS
+    from sphynx.cli.usage import explain
 
-    head, _, rest = message.partition("'")
-    if not head.lower().startswith("no such command"):
-        return None
-    return next(iter(difflib.get_close_matches(rest.partition("'")[0], COMMANDS, n=1)), None)
+    message, hint = explain(error, PROGRAM, COMMANDS)
+    _say(f"error: {message}")
+    _say(f"  hint: {hint}")
+    return ExitCode.ERROR
 
 
 def _report(error: SphynxError, *, debug: bool) -> int:

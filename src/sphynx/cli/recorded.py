@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sphynx.cli.render import figures, grid, summary
 from sphynx.cli.render.board import Board
@@ -17,7 +17,7 @@ from sphynx.cli.render.verdict import verdict_lines
 from sphynx.cli.results_view import kept_lines, nothing_scored
 from sphynx.engine import StoredBatch, StoredTrial, read_events
 from sphynx.errors import UsageError
-from sphynx.schema.records import TrialRecord
+from sphynx.schema.records import BatchRecord, TrialRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def choose(stored: StoredBatch, choice: Choice) -> list[StoredTrial]:
     """The recorded trials that match; ``UsageError`` naming what there is when none does."""
     batch = stored.record
     _known(choice.case, [run.case_id for run in batch.runs], "case", batch.id)
-    _known(choice.variant, [run.variant for run in batch.runs], "variant", batch.id)
+    choice = replace(choice, variant=_variant(choice.variant, batch))
     found = [
         trial
         for trial in stored.trials
@@ -58,6 +58,21 @@ def choose(stored: StoredBatch, choice: Choice) -> list[StoredTrial]:
 def _place(trial: StoredTrial, order: dict[tuple[str, str], int]) -> tuple[int, int]:
     record = trial.record
     return (order.get((record.case_id, record.variant), 0), record.ordinal) if record is not None else (0, 0)
+
+
+def _variant(wanted: str | None, batch: BatchRecord) -> str | None:
+    """The label that is meant: a profile's name or ``harness/model`` do, as with ``sphynx eval``."""
+    labels = list(dict.fromkeys(run.variant for run in batch.runs))
+    if wanted is None or wanted in labels:
+        return wanted
+    loose = [run.variant for run in batch.runs if wanted in (f"{run.harness}/{run.model}", run.profile)]
+    fitting = list(dict.fromkeys(loose))
+    if len(fitting) > 1:
+        hint = "name one of them: " + ", ".join(fitting)
+        raise UsageError(f'batch {batch.id}: variant "{wanted}" fits {len(fitting)} variants', hint=hint)
+    if not fitting:
+        _known(wanted, labels, "variant", batch.id)
+    return fitting[0]
 
 
 def _known(wanted: str | None, there: list[str], word: str, batch_id: str) -> None:

@@ -67,8 +67,8 @@ def test_measurements_stand_below_their_run_and_never_in_its_rate() -> None:
     ]
     lines = grid.final_lines(Board.of(batch("command/steady"), records), WIDE)
     assert lines[-2:] == [
-        "      exact: score  mean 0.5 ± 0.25   0.25 to 0.75   3 trials",
-        "      exact: letters  mean 20 ± 10   10 to 30   3 trials",
+        "      exact: score     mean 0.5 ± 0.25   from 0.25 to 0.75   3 trials",
+        "      exact: letters   mean 20 ± 10      from 10 to 30       3 trials",
     ]
 
 

@@ -28,6 +28,15 @@ def told(*events: Event, speaker: Speaker = ONE, style: Style = STYLE, whole: bo
     return [line for event in events for line in transcript.event(speaker, event)]
 
 
+def test_a_turn_lasts_until_the_agent_ended() -> None:
+    """Not only until it last spoke: a slow command after that is part of the turn."""
+    transcript = Transcript(Style(width=80))
+    transcript.event(ONE, Message("user", "Go", at=1_000))
+    transcript.event(ONE, Message("assistant", "Working on it", at=1_013))
+    transcript.event(ONE, Finished("exit 0", at=4_000))
+    assert transcript.settled(ONE, [])[0] == "    └ turn 1 · 3.0s"
+
+
 def test_a_turn_reads_from_its_header_to_its_corner() -> None:
     transcript = Transcript(STYLE)
     events: list[Event] = [

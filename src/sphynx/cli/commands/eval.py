@@ -127,8 +127,9 @@ def _refuse_missing_paths(paths: tuple[Path, ...]) -> None:
     for path in paths:
         if not path.exists():
             near = _near(path)
-            hint = f"did you mean {near}?" if near else None
-            raise UsageError(f"no such file: {path}", hint=hint)
+            hint = f"did you mean {near}?" if near else "sphynx eval --local alone runs every *_eval.py below"
+            what = "file" if path.suffix else "file or folder"
+            raise UsageError(f"no such {what}: {path}", hint=hint)
 
 
 def _near(path: Path) -> Path | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sphynx.cli.findings import Finding
 from sphynx.cli.render.style import Style
-from sphynx.cli.render.text import one_line, pad, width, wrap
+from sphynx.cli.render.text import fold, one_line, pad, width, wrap
 
 _MARKS = {"ok": ("✓", "green"), "off": ("○", "yellow"), "missing": ("✗", "red")}
 
@@ -20,15 +20,16 @@ def finding_lines(findings: Sequence[Finding], style: Style) -> list[str]:
         mark, colour = _MARKS[finding.state]
         lead = f"  {style.paint(mark, colour)} {pad(finding.name, names)}   "
         parts = [pad(finding.value, values) if finding.note or finding.hint else finding.value]
-        parts += [one_line(finding.note)] if finding.note else []
+        parts += [one_line(part) for part in finding.note.split("   ") if part.strip()]
         parts += [f"hint: {one_line(finding.hint)}"] if finding.hint else []
         text = "   ".join(parts)
         if width(lead) + width(text) <= style.width:
             lines.append(lead + text)
             continue
         indent = " " * width(lead)
-        for number, part in enumerate(parts):
-            for line in wrap(part, style.width - len(indent)):
-                lines.append((lead if number == 0 and line else indent) + line)
+        room = style.width - len(indent)
+        for row in fold([parts[0].rstrip(), *parts[1:]], "   ", room, ""):
+            for line in wrap(row.strip(), room):
+                lines.append(lead + line)
                 lead = indent
     return lines

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sphynx.cli.render import figures
 from sphynx.cli.render.summary import run_cost
-from sphynx.cli.render.text import one_line
+from sphynx.cli.render.text import one_line, pad, width
 from sphynx.results.distribution import Distribution, distribution
 from sphynx.results.statistics import measured, pass_at_k, pass_hat_k
 from sphynx.schema.records import TrialRecord
@@ -77,12 +77,16 @@ def _chances(found: Distribution) -> str:
 
 
 def _scores(records: Sequence[TrialRecord]) -> list[str]:
-    lines: list[str] = []
+    rows: list[tuple[str, str, str, str]] = []
     for item in measured(records):
-        values = f"mean {figures.number(item.spread.mean)}"
-        if item.spread.count > 1:
-            values += f" ± {figures.number(item.spread.deviation)}"
-            values += f"   {figures.number(item.spread.low)} to {figures.number(item.spread.high)}"
+        spread, values, ends = item.spread, f"mean {figures.number(item.spread.mean)}", ""
+        if spread.count > 1:
+            values += f" ± {figures.number(spread.deviation)}"
+            ends = f"from {figures.number(spread.low)} to {figures.number(spread.high)}"
         name = f"{one_line(item.check)}: {one_line(item.metric or 'score')}"
-        lines.append(f"{name}  {values}   {figures.plural(item.spread.count, 'trial')}")
-    return lines
+        rows.append((name, values, ends, figures.plural(spread.count, "trial")))
+    rooms = [max((width(row[column]) for row in rows), default=0) for column in range(3)]
+    return [
+        "   ".join(pad(text, room) for text, room in zip(row, rooms, strict=False) if room) + f"   {row[3]}"
+        for row in rows
+    ]

@@ -44,11 +44,14 @@ def trial_lines(records: Sequence[TrialRecord], style: Style, *, numbered: bool)
 
 
 def reasons(record: TrialRecord) -> list[str]:
-    """Why a trial did not pass: its failing checks' messages, or the cause and the reason."""
+    """Why a trial did not pass: its failing checks' messages, or the cause and the reason.
+
+    What was noted of a failed trial (its agent exited with an error) often says why, so it stands there too.
+    """
     if record.status == "passed":
         return []
     if record.status == "failed":
-        return _failed_checks(record)
+        return [*_failed_checks(record), *(f"note: {one_line(note)}" for note in record.notes)]
     reason = record.reason or ", ".join(record.void_fields)
     cause = record.cause or ""
     if record.status == "cancelled":

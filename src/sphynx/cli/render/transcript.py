@@ -68,6 +68,7 @@ class Transcript:
         turn = self._turns.setdefault(speaker.key, _Turn())
         if isinstance(event, Finished):
             turn.finished = True
+            turn.ended_at = event.at
             if event.reason.startswith("failed:"):
                 turn.failure = one_line(event.reason[:_LONGEST].removeprefix("failed:"))
             return []

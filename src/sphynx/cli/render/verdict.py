@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sphynx.cli.render.style import Style
-from sphynx.cli.render.text import wrap
+from sphynx.cli.render.text import one_line, wrap
 from sphynx.results import verdict
 from sphynx.schema.records import TrialRecord
 
@@ -11,13 +11,19 @@ _COLOURS = {"✓": "green", "✗": "red", "○": "yellow", "·": "dim"}
 
 
 def verdict_lines(record: TrialRecord, style: Style, *, every: bool = False) -> list[str]:
-    """The verdict of a trial; ``every`` also lists the checks that passed."""
+    """The verdict of a trial; ``every`` also lists the checks that passed.
+
+    Without it, what the run noted beside it (an agent that exited with an error) stands below.
+    """
     lines: list[str] = []
     for line in verdict.of_record(record):
         indent = " " * (len(line) - len(line.lstrip(" ")))
         lines += [indent + part for part in wrap(line.lstrip(" "), style.width - len(indent))]
     if every:
         lines += _passing(record)
+    else:
+        for note in record.notes:
+            lines += ["    " + part for part in wrap(f"note: {one_line(note)}", style.width - 4)]
     return [_coloured(line, style) for line in lines]
 
 

@@ -1,0 +1,47 @@
+"""A command line that cannot be read, as one line that says what is wrong and one that says what to do."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from typing import Any
+
+
+def explain(error: Any, program: str, commands: Iterable[str]) -> tuple[str, str]:
+    """The message and the hint for an error of the command line's parser."""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else program
+    general = f"{path} --help lists what there is"
+    option = getattr(error, "option_name", None)
+    if option and hasattr(error, "possibilities"):
+        near = list(error.possibilities or ())
+        return f"no such option: {option}", f"did you mean {' or '.join(near)}?" if near else general
+    if refused := _refused_value(error):
+        return refused, general
+    message = str(error.format_message()).strip().rstrip(".")
+    if extra := re.fullmatch(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", message):
+        return f"unexpected argument: {extra[1]}", general
+    if unknown := re.match(r"No such command '(.*)'", message):
+        near = difflib.get_close_matches(unknown[1], list(commands), n=1)
+        return f"no such command: {unknown[1]}", f"did you mean {near[0]}?" if near else general
+    return message[:1].lower() + message[1:], general
+
+
+def _refused_value(error: Any) -> str | None:
+    """``--trials must be at most 10, not 11``: the parser's checker tells why, in its own words."""
+    parameter, cause = getattr(error, "param", None), error.__cause__
+    if parameter is None or not hasattr(cause, "errors"):
+        return None
+    fault = cause.errors()[0]
+    limits = fault.get("ctx") or {}
+    expected = {
+        "greater_than_equal": f"at least {limits.get('ge')}",
+        "less_than_equal": f"at most {limits.get('le')}",
+        "int_parsing": "a whole number",
+        "float_parsing": "a number",
+    }.get(fault["type"])
+    name = max(parameter.opts, key=len)
+    if expected is not None:
+        return f"{name} must be {expected}, not {fault['input']}"
+    return f"{name}: {str(fault['msg']).removeprefix('Value error, ').rstrip('.')}"
