@@ -40,7 +40,7 @@ class FxReader:
                 self._answer = value
                 self._lines.clear()
                 return self._events(value, now)
-            if not self._lines[0].lstrip().startswith(b"{"):
+            if value is not None or not self._lines[0].lstrip().startswith(b"{"):
                 return self._set_aside()
             return _NOTHING
         return set_aside(self.notes, line)
