@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import anyio
 
 from sphynx.contracts import HarnessSetup, Sandbox
-from sphynx.harnesses.cli_agent import CliAgent, Launch, now_ms, prepend, write_object
+from sphynx.harnesses.cli_agent import CliAgent, Launch, filled, now_ms, prepend, read_object, write_object
 from sphynx.harnesses.installing import NpmRecipe, Recipe
 from sphynx.harnesses.mcp_config import complete, standard
 from sphynx.harnesses.transcripts.gemini import GeminiReader
@@ -27,7 +27,7 @@ test "$file" = "$3" && tail -c "+$4" "$file" || cat "$file"
 
 
 class GeminiHarness(CliAgent):
-    """Runs Gemini CLI. Its commands' environment has no key; settings of ours stand above the profile's."""
+    """Runs Gemini CLI, and keeps its key out of its commands' environment."""
 
     name: ClassVar[str] = "gemini"
     version = "0.61.0"
@@ -40,8 +40,12 @@ class GeminiHarness(CliAgent):
         self._file = ""
         self._offset = 0
 
-    async def configure(self, box: Sandbox, setup: HarnessSetup) -> None:
-        settings: dict[str, Any] = {
+    async def begin(self, box: Sandbox, setup: HarnessSetup) -> None:
+        """Complete the user settings, which the profile may have brought.
+
+        The settings file for administrators would stand above all others, but must belong to root.
+        """
+        ours: dict[str, Any] = {
             "security": {
                 "auth": {"selectedType": "gemini-api-key"},
                 "environmentVariableRedaction": {
@@ -55,9 +59,8 @@ class GeminiHarness(CliAgent):
             "telemetry": {"enabled": False},
             "tools": {"exclude": ["google_web_search"]},
         }
-        await write_object(box, _settings_file(box), settings)
-
-    async def begin(self, box: Sandbox, setup: HarnessSetup) -> None:
+        settings = f"{box.home}/.gemini/settings.json"
+        await write_object(box, settings, filled(await read_object(box, settings), ours))
         await complete(box, f"{box.home}/.gemini/settings.json", self.name, standard(setup, trust=True))
         await prepend(box, f"{box.home}/.gemini/GEMINI.md", setup.system_prompt)
 
@@ -69,7 +72,6 @@ class GeminiHarness(CliAgent):
             arguments += ["--resume", session_id]
         env = {
             "GEMINI_CLI_HOME": box.home,
-            "GEMINI_CLI_SYSTEM_SETTINGS_PATH": _settings_file(box),
             "GEMINI_CLI_TRUST_WORKSPACE": "true",
             "GEMINI_TELEMETRY_ENABLED": "false",
         }
@@ -108,7 +110,3 @@ class GeminiHarness(CliAgent):
         self._offset += len(whole)
         now = now_ms()
         return [event for line in whole.splitlines() for event in reader.session(line, now)]
-
-
-def _settings_file(box: Sandbox) -> str:
-    return f"{box.home}/.sphynx/gemini-settings.json"

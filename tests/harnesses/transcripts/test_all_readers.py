@@ -21,8 +21,8 @@ from sphynx.harnesses.transcripts.reading import (
     plain_command,
     token_usage,
 )
-from sphynx.journal.tool_names import KINDS, kind_of
 from sphynx.journal.events import Started, Usage
+from sphynx.journal.tool_names import KINDS, kind_of
 
 
 @pytest.mark.parametrize("agent", RAN)

@@ -133,6 +133,11 @@ class TestGemini:
         outcome = read("gemini", lines, code=code, stderr="sign in").outcome
         assert (outcome.status, outcome.cause, outcome.reason) == (status, cause, reason)
 
+    def test_what_it_always_says_on_stderr_is_no_reason(self) -> None:
+        noise = "YOLO mode is enabled. All\nRipgrep is not available. Falling\n"
+        assert read("gemini", [], code=1, stderr=noise + "out of memory").outcome.reason == "out of memory"
+        assert "exit code 1" in read("gemini", [], code=1, stderr=noise).outcome.reason
+
     def test_the_model_is_that_of_the_counters_when_no_session_file_names_one(self) -> None:
         stats = {"total_tokens": 12, "input_tokens": 10, "cached": 0, "models": {"flash": {}}}
         turn = read("gemini", [{"type": "result", "status": "success", "stats": stats}])

@@ -32,6 +32,8 @@ _REPORT = re.compile(
 )
 """The end of a command's result. It has no exit code when that is 0."""
 _TURN_LIMIT, _NO_KEY = 53, 41
+_NOISE = ("YOLO mode is enabled", "Ripgrep is not available", "Warning: ", "[STARTUP]")
+"""What it says on stderr in every run."""
 
 
 class _Stats(msgspec.Struct):
@@ -140,7 +142,8 @@ class GeminiReader:
             return Outcome("failed", api_words(self._error), "model")
         if self._status == "success" and exit.code == 0:
             return SUCCESS
-        ended = died(exit)
+        said = [line for line in exit.stderr.splitlines() if not line.startswith(_NOISE)]
+        ended = died(Exit(exit.code, "\n".join(said), exit.timed_out))
         return Outcome("failed", ended.reason, "model") if exit.code == _NO_KEY else ended
 
     def _take(self, record: _Line, line: bytes, now: int, events: list[Event]) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import fcntl
 import json
 import os
 import socket
@@ -26,6 +28,17 @@ class Runner(Protocol):
     async def close(self) -> None: ...
 
 
+_ROOM = 262_144
+"""Bytes a pipe holds, where the system lets one say so."""
+
+
+def _widen(pipe: int) -> None:
+    """Make room in a pipe: programs that run on node lose what does not fit when they exit."""
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _ROOM)
+
+
 class Job:
     """Make its pipes, then ``run`` it. A callback that raises ends the job, and ``run`` raises it."""
 
@@ -39,6 +52,7 @@ class Job:
     def pipe(self, keep: int, on_chunk: OnChunk | None) -> tuple[Reader, int]:
         """A reader and the end to write to."""
         ours, theirs = os.pipe()
+        _widen(theirs)
         self._theirs.append(theirs)
         return self._read(ours, keep, on_chunk), theirs
 
