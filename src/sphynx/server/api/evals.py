@@ -1,0 +1,84 @@
+"""Batches, suites, cases, runs and models, as they are read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sphynx.schema.wire import Cursor
+from sphynx.server.api.context import Asked
+from sphynx.server.models import catalogue
+from sphynx.server.store import histories, results
+
+_LAST_PAGE = 1_000_000
+
+
+def place(cursor: Cursor | None) -> tuple[int, str] | None:
+    """A cursor as the store takes it."""
+    return None if cursor is None else (cursor.started_at_millis, cursor.id)
+
+
+async def get_batch(asked: Asked) -> dict[str, Any]:
+    """``EvalBatch``."""
+    async with asked.database.read() as connection:
+        return await results.batch(connection, asked.org, asked.body.id)
+
+
+async def list_batches(asked: Asked) -> dict[str, Any]:
+    """``BatchPage``."""
+    async with asked.database.read() as connection:
+        return await results.list_batches(connection, asked.org, place(asked.body.cursor), asked.body.limit)
+
+
+async def list_suites(asked: Asked) -> dict[str, Any]:
+    """``EvalSuitePage``."""
+    async with asked.database.read() as connection:
+        return await histories.list_suites(connection, asked.org, place(asked.body.cursor), asked.body.limit)
+
+
+async def get_suite(asked: Asked) -> dict[str, Any]:
+    """``EvalSuiteDetail``."""
+    async with asked.database.read() as connection:
+        return await histories.suite(connection, asked.org, asked.body.id)
+
+
+async def list_cases(asked: Asked) -> dict[str, Any]:
+    """``EvalCasePage``."""
+    async with asked.database.read() as connection:
+        return await histories.list_cases(connection, asked.org, asked.body)
+
+
+async def get_case(asked: Asked) -> dict[str, Any]:
+    """``EvalCaseDetail``."""
+    async with asked.database.read() as connection:
+        return await histories.case(connection, asked.org, asked.body.id)
+
+
+async def list_runs(asked: Asked) -> dict[str, Any]:
+    """``EvalRunPage``."""
+    page = min(max(asked.body.page or 1, 1), _LAST_PAGE)
+    async with asked.database.read() as connection:
+        return await results.list_runs(connection, asked.org, asked.body.case_id, asked.body.variant, page)
+
+
+async def get_run(asked: Asked) -> dict[str, Any]:
+    """``EvalRun``."""
+    async with asked.database.read() as connection:
+        return await results.run(connection, asked.org, asked.body.id)
+
+
+async def list_models(asked: Asked) -> dict[str, Any]:
+    """``ModelCatalogue``."""
+    return catalogue(asked.body.harness, asked.body.q)
+
+
+HANDLERS = {
+    "evals.batches.get": get_batch,
+    "evals.batches.list": list_batches,
+    "evals.suites.list": list_suites,
+    "evals.suites.get": get_suite,
+    "evals.cases.list": list_cases,
+    "evals.cases.get": get_case,
+    "evals.runs.list": list_runs,
+    "evals.runs.get": get_run,
+    "evals.models.list": list_models,
+}

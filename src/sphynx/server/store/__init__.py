@@ -1,0 +1,1 @@
+"""What the server keeps: one module per kind of thing, SQLAlchemy Core on SQLite or Postgres."""
