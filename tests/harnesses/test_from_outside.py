@@ -39,7 +39,8 @@ class AcmeHarness:
     async def turn(self, box, prompt, *, session_id, timeout_ms, emit) -> TurnResult:
         if session_id is None:
             emit(Started("acme-1", self.model))
-        said = await box.exec(["sh", "-c", 'printf "%s\\\\n" "$1" >> said.txt', "sh", prompt], timeout_ms=timeout_ms)
+        line = 'printf "%s\\\\n" "$1" >> said.txt'
+        said = await box.exec(["sh", "-c", line, "sh", prompt], timeout_ms=timeout_ms)
         emit(Message("assistant", f"heard {prompt}"))
         return TurnResult("finished", session_id="acme-1", exit_code=said.exit_code)
 
