@@ -13,6 +13,7 @@ from sphynx.errors import StageError
 from sphynx.judges import agent as agent_judge
 from sphynx.judges import provider as provider_judge
 from sphynx.judges import records, voting
+from sphynx.judges.criteria import told_what_to_decide
 from sphynx.judges.evidence import Step, compact, evidence
 from sphynx.judges.files import JudgeFile
 from sphynx.judges.instructions import as_prompt, instructions
@@ -30,7 +31,6 @@ class Shown:
     prompt: str
     steps: Sequence[Step]
     answer: str
-    http_calls: Sequence[Step] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +91,21 @@ async def _judgment(
     bench: Bench,
     box: Sandbox | None,
 ) -> tuple[str, voting.Judgment]:
+    if judge.criteria and (order := told_what_to_decide(shown.answer)):
+        return "", voting.not_asked(judge, f"the answer tells it what to decide: {order}")
     wanted = [files.get(path) or JudgeFile(path, "missing") for path in judge.files]
     problem = next((file.problem for file in wanted if file.problem), "")
     if problem:
         return "", voting.not_asked(judge, problem)
+    if judge.criteria:
+        wanted += [file for path, file in files.items() if not file.problem and path not in judge.files]
     told = instructions(judge)
     facts = evidence(
         prompt=shown.prompt,
         steps=shown.steps,
         answer=shown.answer,
         expected=judge.expected,
-        files=[{"path": file.path, "text": file.text} for file in wanted] if judge.files else None,
-        http_calls=shown.http_calls,
+        files=[{"path": file.path, "text": file.text} for file in wanted] if wanted else None,
     )
     if judge.harness is None:
         missing = provider_judge.missing_key(judge, bench.host_env)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +11,17 @@ from sphynx.engine.batch_folder import read_events
 from sphynx.engine.judging import Bench, Judged, Shown, ask, verdict
 from sphynx.engine.other_agents import Spend
 from sphynx.journal.events import Event, Message
-from sphynx.judges.evidence import conversation, http_calls
+from sphynx.judges.evidence import conversation
 from sphynx.judges.files import JudgeFile, read_files
 from sphynx.judges.records import skipped
 from sphynx.suite.judges import JudgeSpec
 
 if TYPE_CHECKING:
     from sphynx.engine.trial import Trial
+
+
+MOST_CHANGED = 20
+"""Changed files that a judge of criteria is shown."""
 
 
 @dataclass(slots=True)
@@ -44,7 +48,11 @@ async def before_close(trial: Trial, box: Sandbox) -> None:
     judges = trial.job.case.case.judges
     if not judges or trial.status is not None:
         return
-    found = await read_files(box, [path for judge in judges for path in judge.files])
+    paths = [path for judge in judges for path in judge.files]
+    if any(judge.criteria for judge in judges):
+        # Those that decide criteria see what the agent changed, as far as it fits.
+        paths += trial.changes.paths[:MOST_CHANGED]
+    found = await read_files(box, paths)
     redact = trial.redactor.text
     files = {path: replace(file, text=redact(file.text)) for path, file in found.items()}
     trial.hearing = Hearing(_shown(trial), files)
@@ -80,7 +88,7 @@ def records_of(trial: Trial) -> list[dict[str, Any]]:
     ]
 
 
-def shown_of(prompt: str, events: Iterable[Event], calls: Iterable[Mapping[str, Any]] = ()) -> Shown:
+def shown_of(prompt: str, events: Iterable[Event]) -> Shown:
     """What judges are shown of a journal whose events are redacted."""
     answer = ""
 
@@ -92,7 +100,7 @@ def shown_of(prompt: str, events: Iterable[Event], calls: Iterable[Mapping[str, 
             yield event
 
     steps = conversation(watched())
-    return Shown(prompt, steps, answer, http_calls(calls))
+    return Shown(prompt, steps, answer)
 
 
 def _shown(trial: Trial) -> Shown:

@@ -33,7 +33,6 @@ def evidence(
     answer: str,
     expected: str | None,
     files: Sequence[Mapping[str, str]] | None = None,
-    http_calls: Sequence[Step] = (),
 ) -> str:
     """The evidence as text. ``files`` stand there only for a judge that reads some."""
     value: dict[str, Any] = {
@@ -42,21 +41,17 @@ def evidence(
         "output": answer,
         "expected": expected,
     }
-    if http_calls:
-        value["httpCalls"] = list(http_calls)
     if files is not None:
         value["files"] = [{"path": file["path"], "text": file["text"]} for file in files]
     return compact(value)
 
 
 def conversation(events: Iterable[Event]) -> list[Step]:
-    """What happened, step by step, each text cut at 4,000 and all steps at 48,000 characters."""
+    """What happened, step by step, each text cut at 4,000 and all steps at 48,000 characters.
+
+    Requests to HTTP mocks are in the journal as tool calls, so they are steps too.
+    """
     return bounded(step for event in events if (step := _step(event)) is not None)
-
-
-def http_calls(calls: Iterable[Mapping[str, Any]]) -> list[Step]:
-    """The calls that HTTP mocks recorded, cut like the conversation."""
-    return bounded(_cut_texts(call) for call in calls)
 
 
 def bounded(steps: Iterable[Step]) -> list[Step]:
@@ -113,13 +108,3 @@ def _step(event: Event) -> Step | None:
 def _cut(text: str) -> str:
     kept, shortened = cut(text, TEXT_LIMIT)
     return kept + MARK if shortened else kept
-
-
-def _cut_texts(value: Any) -> Any:
-    if isinstance(value, str):
-        return _cut(value)
-    if isinstance(value, Mapping):
-        return {str(key): _cut_texts(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_cut_texts(item) for item in value]
-    return value

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from sphynx.judges import criteria
 from sphynx.judges.verdict import Answer, schema
 from sphynx.providers.asking import post_json
 from sphynx.providers.table import PROVIDERS
@@ -17,13 +18,14 @@ MAX_TOKENS = 2_048
 
 def request(judge: JudgeSpec, told: str, evidence: str) -> dict[str, Any]:
     """The body that is sent: instructions and evidence never share a field."""
-    form = {"type": "json_schema", "name": "judgment", "strict": True, "schema": schema(judge.choices)}
+    wanted = criteria.schema(len(judge.criteria)) if judge.criteria else schema(judge.choices)
+    form = {"type": "json_schema", "name": "judgment", "strict": True, "schema": wanted}
     return {
         "model": judge.model,
         "instructions": told,
         "input": evidence,
         "store": False,
-        "max_output_tokens": MAX_TOKENS,
+        "max_output_tokens": MAX_TOKENS * (4 if judge.criteria else 1),
         "text": {"format": form},
     }
 

@@ -82,6 +82,8 @@ def _judgment(judge: JudgeSpec, judgment: Judgment, duration_ms: float) -> dict[
         "durationMs": round(duration_ms),
         "error": vote.error,
     }
+    if vote.criteria:
+        out["criteria"] = list(vote.criteria)
     total = _total(judgment)
     return {**out, "usage": _usage(total)} if total is not None else out
 

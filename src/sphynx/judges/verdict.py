@@ -54,13 +54,18 @@ def schema(choices: Iterable[str], *, lengths: bool = False) -> dict[str, Any]:
 
 def read(answer: Answer, choices: Mapping[str, float]) -> Verdict:
     """The verdict of an answer. ``InvalidAnswer``: tools, a refusal, half an answer, or no judgment."""
+    check(answer)
+    return parse(answer.text, choices)
+
+
+def check(answer: Answer) -> None:
+    """``InvalidAnswer`` for one that is no judgment whatever it says: tools, a refusal, half an answer."""
     if answer.tools:
         raise InvalidAnswer(f"used tools ({answer.tools}), which a judge must not")
     if answer.refusal:
         raise InvalidAnswer(f"refused to judge: {answer.refusal}")
     if answer.incomplete:
         raise InvalidAnswer(f"gave only half an answer: {answer.incomplete}")
-    return parse(answer.text, choices)
 
 
 def parse(text: str, choices: Mapping[str, float]) -> Verdict:

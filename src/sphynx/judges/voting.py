@@ -8,7 +8,8 @@ from typing import Any
 
 from sphynx.errors import SphynxError
 from sphynx.journal.events import Usage
-from sphynx.judges.verdict import Answer, InvalidAnswer, read
+from sphynx.judges import criteria
+from sphynx.judges.verdict import Answer, InvalidAnswer, check, read
 from sphynx.providers.asking import ProviderError
 from sphynx.suite.judges import JudgeSpec
 
@@ -27,6 +28,8 @@ class Vote:
     """The raw answer, also of a judge that was not understood."""
     usage: Usage | None = None
     metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+    criteria: tuple[dict[str, Any], ...] = ()
+    """What was decided one by one: number, text, passed, evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,8 @@ async def vote(judge: JudgeSpec, ask: Callable[[], Awaitable[Answer]]) -> Vote:
     answer: Answer | None = None
     try:
         answer = await ask()
+        if judge.criteria:
+            return _decided(judge, answer)
         verdict = read(answer, judge.choices)
     except InvalidAnswer as error:
         assert answer is not None
@@ -72,6 +77,23 @@ async def vote(judge: JudgeSpec, ask: Callable[[], Awaitable[Answer]]) -> Vote:
         text=answer.text,
         usage=answer.usage,
         metadata=dict(answer.metadata),
+    )
+
+
+def _decided(judge: JudgeSpec, answer: Answer) -> Vote:
+    """The vote of a judge that decides criteria one by one."""
+    check(answer)
+    found = criteria.kept(judge, criteria.parse(answer.text, len(judge.criteria)))
+    missed = [f"{one['number']}: {one['evidence']}" for one in found if not one["passed"]]
+    met = len(found) - len(missed)
+    return Vote(
+        criteria.CHOSEN.format(met, len(found)),
+        met / len(found),
+        "; ".join(missed) or "every criterion is met",
+        text=answer.text,
+        usage=answer.usage,
+        metadata=dict(answer.metadata),
+        criteria=tuple(found),
     )
 
 
