@@ -151,3 +151,14 @@ def test_doctor_says_that_bash_is_missing_and_fails(project: CommandLine) -> Non
     done = project.sphynx("doctor", PATH=str(project.root))
     assert done.code == 1
     assert re.search(r"^  ✗ bash +not found", done.out, re.M)
+
+
+def test_usage_warnings_are_told_per_trial_with_their_numbers(project: CommandLine) -> None:
+    project.agent("""echo '{"_tag":"Usage","inputTokens":60000,"outputTokens":5}'""")
+    project.one(check="true")
+    done = project.sphynx("eval", "--local")
+    name = r"    writes-hello on command/scripted@agent #1 "
+    assert re.search(name + r"re-read a large context on every turn: 60,000 fresh input tokens", done.out)
+    assert re.search(name + r"got nothing from the cache: 60,000 input tokens, 0 cached", done.out)
+    shown = project.sphynx("show", project.batch_id, "--case", "writes-hello").out
+    assert re.search(r"^  warning   got nothing from the cache: 60,000 input tokens", shown, re.M)

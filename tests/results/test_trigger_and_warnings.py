@@ -6,7 +6,7 @@ import pytest
 
 from case_data import case_id, load
 from sphynx.results.trigger import from_env
-from sphynx.results.warnings import usage_warnings
+from sphynx.results.warnings import explained, usage_warnings
 from sphynx.schema.records import UsageRecord
 
 
@@ -36,6 +36,17 @@ def test_usage_warnings(case: dict) -> None:
     given = case["input"]
     found = usage_warnings(usage(given["inputTokens"], given["cacheReadTokens"]), given["turns"])
     assert found == case["expected"]["concerns"]
+
+
+def test_warnings_are_told_with_their_numbers() -> None:
+    """A reader sees how far beyond the limit a trial was."""
+    assert explained("context-grew-fast", usage(50_001, 0), 2) == (
+        "re-read a large context on every turn: 25,001 fresh input tokens a turn (12,000 or more)"
+    )
+    assert explained("nothing-cached", usage(50_001, 0), 2) == (
+        "got nothing from the cache: 50,001 input tokens, 0 cached (50,000 or more)"
+    )
+    assert explained("from-the-future", usage(1, 0), 1) == "from-the-future"
 
 
 def test_no_usage_warns_of_nothing_and_no_turn_counts_as_one() -> None:

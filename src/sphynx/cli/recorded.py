@@ -141,7 +141,8 @@ def _head(record: TrialRecord, style: Style, *, numbered: bool) -> str:
 
 
 def _notes(record: TrialRecord) -> list[str]:
-    lines = [f"  note      {one_line(note)}" for note in record.notes]
+    lines = [f"  warning   {text}" for text in summary.usage_warnings(record)]
+    lines += [f"  note      {one_line(note)}" for note in record.notes]
     for score in record.scores:
         parts = [] if score.score is None else [f"score {figures.number(score.score)}"]
         parts += [f"{clean(name)} {figures.number(value)}" for name, value in score.metrics.items()]

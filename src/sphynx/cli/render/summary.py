@@ -8,9 +8,12 @@ from collections.abc import Iterable, Sequence
 from sphynx.cli.render import figures
 from sphynx.cli.render.style import Style, words
 from sphynx.cli.render.text import fold, one_line, pad, width, wrap
+from sphynx.results.warnings import explained
 from sphynx.schema.records import TrialRecord
 
 _STATUS = 11
+_NAMED = 5
+"""Warnings that are told trial by trial."""
 _INDENT = " " * (4 + _STATUS)
 ORDER = ("passed", "failed", "void", "timed_out", "cancelled")
 _COMPONENTS = {"model": "model", "harness": "harness", "sandbox": "sandbox", "platform": "platform",
@@ -109,7 +112,7 @@ def cost_lines(records: Sequence[TrialRecord], style: Style) -> list[str]:
 
 
 def warning_lines(records: Sequence[TrialRecord]) -> list[str]:
-    """Trials that paid again and again for what they had read once."""
+    """Trials that paid again and again for what they had read once: how many, and the first few by name."""
     grew = sum("context-grew-fast" in record.warnings for record in records)
     cold = sum("nothing-cached" in record.warnings for record in records)
     lines: list[str] = []
@@ -117,7 +120,19 @@ def warning_lines(records: Sequence[TrialRecord]) -> list[str]:
         lines.append(f"  {figures.plural(grew, 'trial')} re-read a large context on every turn")
     if cold:
         lines.append(f"  {figures.plural(cold, 'trial')} got nothing from the cache")
-    return lines
+    told = [
+        f"    {trial_name(record, numbered=True)} {text}"
+        for record in records
+        for text in usage_warnings(record)
+    ]
+    more = [f"    and {len(told) - _NAMED} more: sphynx show"] if len(told) > _NAMED else []
+    return [*lines, *told[:_NAMED], *more]
+
+
+def usage_warnings(record: TrialRecord) -> list[str]:
+    """What a trial is warned of, in words and numbers."""
+    usage = record.usage
+    return [] if usage is None else [explained(name, usage, record.turns) for name in record.warnings]
 
 
 def run_cost(records: Sequence[TrialRecord]) -> float | None:
