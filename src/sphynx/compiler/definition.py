@@ -59,6 +59,8 @@ def beyond_wire(case: Case) -> dict[str, Any]:
 def _asked(judge: JudgeSpec) -> dict[str, Any]:
     """How a judge is asked beyond what the wire can say."""
     extra: dict[str, Any] = {"workspace": True} if judge.workspace else {}
+    if judge.criteria:
+        extra["criteria"] = list(judge.criteria)
     return extra | ({"votes": judge.votes} if judge.votes > 1 else {})
 
 
@@ -75,7 +77,7 @@ def judge_value(judge: JudgeSpec) -> dict[str, Any]:
         "kind": "judge",
         "name": judge.name,
         "model": judge.model,
-        "prompt": judge.prompt,
+        "prompt": judge.rubric,
         "expected": judge.expected,
         "choices": dict(judge.choices),
         "files": list(judge.files) or None,

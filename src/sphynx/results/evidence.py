@@ -140,8 +140,16 @@ def _given_up(value: Mapping[str, Any]) -> Value:
 
 def _judgment(judgment: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
     error = judgment.get("error")
+    decided = judgment.get("criteria")
     return {
         **judgment,
+        **({} if decided is None else {"criteria": [_decided(one, redactor) for one in decided]}),
         "reason": cut(redactor.text(str(judgment.get("reason") or "")), MESSAGE_LIMIT)[0],
         "error": None if error is None else cut(redactor.text(str(error)), MESSAGE_LIMIT)[0],
     }
+
+
+def _decided(one: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
+    """One criterion a judge decided."""
+    texts = {key: cut(redactor.text(str(one[key])), MESSAGE_LIMIT)[0] for key in ("text", "evidence")}
+    return {**one, **texts}

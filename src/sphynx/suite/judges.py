@@ -31,6 +31,7 @@ DEFAULT_TIMEOUT_MS = 120_000
 MOST_FILES = 8
 MOST_CHOICES = 20
 MOST_VOTES = 9
+MOST_CRITERIA = 60
 _NO_HARNESS = ("command", *harness_names.LOCAL)
 
 
@@ -115,6 +116,13 @@ JUDGE_FIELDS = (
         doc="a harness judge looks around in a copy of the workspace",
         default="False",
     ),
+    Field(
+        "criteria",
+        "Sequence[str]",
+        listing(text(low=1, high=4_000), low=1, high=MOST_CRITERIA, of="texts"),
+        doc="what it decides one by one in the same answer; the score is the share that is met",
+        default="none",
+    ),
     Field("votes", "int", _votes, doc="how often it is asked, odd; the median score counts", default="1"),
 )
 
@@ -136,7 +144,7 @@ class JudgeSpec:
     """
 
     __slots__ = (
-        "choices", "expected", "files", "harness", "index", "model", "name", "prompt", "provider",
+        "choices", "criteria", "expected", "files", "harness", "index", "model", "name", "prompt", "provider",
         "threshold", "timeout_ms", "votes", "workspace",
     )  # fmt: skip
 
@@ -150,6 +158,7 @@ class JudgeSpec:
         self.expected: str | None = given.get("expected")
         self.files: list[str] = cast("list[str]", sequence(given.get("files")) or [])
         self.choices: dict[str, float] = cast("dict[str, float]", mapping(given.get("choices")) or {})
+        self.criteria: list[str] = cast("list[str]", sequence(given.get("criteria")) or [])
         threshold = given.get("threshold")
         self.threshold: float = DEFAULT_THRESHOLD if threshold is None else threshold
         self.timeout_ms: int = given.get("timeout_ms") or DEFAULT_TIMEOUT_MS
@@ -158,6 +167,12 @@ class JudgeSpec:
 
     def __repr__(self) -> str:
         return f"judge({self.name!r})"
+
+    @property
+    def rubric(self) -> str:
+        """The prompt with the numbered criteria, when there are any."""
+        numbered = [f"{number}. {text}" for number, text in enumerate(self.criteria, 1)]
+        return "\n".join([self.prompt, "", *numbered]) if numbered else self.prompt
 
 
 def is_judge(value: object) -> bool:

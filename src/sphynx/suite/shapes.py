@@ -79,6 +79,7 @@ class JudgeFields(TypedDict, total=False):
     threshold: float
     timeout_ms: int | None
     workspace: bool
+    criteria: Sequence[str]
     votes: int
 
 
