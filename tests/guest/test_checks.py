@@ -151,10 +151,12 @@ def test_anything_but_a_verdict_is_an_error_that_says_what_came_back(guest, body
     assert answer.exit_code == 1
 
 
-def test_a_forgotten_await_is_named(guest):
+def test_a_forgotten_await_of_a_function_of_ones_own_is_named(guest):
     source = """
+    async def own(ctx):
+        return True
     async def check(ctx):
-        return ctx.exists("a.txt")
+        return own(ctx)
     """
     assert "an await is missing" in guest.checks(source, "check").record["message"]
 
@@ -221,7 +223,7 @@ def test_a_plain_check_that_never_ends_is_ended_and_the_next_one_runs(either, bo
     answer = either.checks(source, "stuck", "after", timeout_ms=200)
     assert time.monotonic() - began < 5
     assert statuses(answer) == {"stuck": "error", "after": "passed"}
-    assert "ran past its time limit of 0.2 s" in answer.records[0]["message"]
+    assert "ran past its time limit of 0.2s" in answer.records[0]["message"]
     assert answer.done
 
 
@@ -247,7 +249,7 @@ def test_an_async_check_that_never_ends_is_ended_and_the_next_one_runs(guest, bo
     """
     answer = guest.checks(source, "stuck", "after", timeout_ms=200)
     assert statuses(answer) == {"stuck": "error", "after": "passed"}
-    assert "ran past its time limit of 0.2 s" in answer.records[0]["message"]
+    assert "ran past its time limit of 0.2s" in answer.records[0]["message"]
 
 
 def test_a_check_that_swallows_cancellation_is_ended(guest):
@@ -394,7 +396,7 @@ def test_names_and_limits_come_from_the_request_when_it_gives_them(guest):
     )  # fmt: skip
     assert statuses(answer) == {"renamed": "error"}
     assert answer.record["id"] == "code:1"
-    assert "limit of 0.1 s" in answer.record["message"]
+    assert "limit of 0.1s" in answer.record["message"]
 
 
 def test_records_are_sent_again_at_every_step(guest):
@@ -489,3 +491,44 @@ def test_reading_a_file_the_agent_never_wrote_is_a_failed_check(guest, form):
     """
     record = guest.checks(source, "check").record
     assert (record["status"], record["message"]) == ("failed", "there is no nothing.txt in the workspace")
+
+
+FORGETFUL = """
+    async def always(ctx):
+        assert ctx.exists("nothing.md")
+        return True
+    async def never(ctx):
+        return ctx.read_text("routes.py") == "GET /health"
+    async def bare(ctx):
+        return ctx.exec("true")
+    async def breaks(ctx):
+        return "GET" in ctx.read_text("routes.py")
+    async def gathers(ctx):
+        task = asyncio.create_task(ctx.exists("routes.py"))
+        both = await asyncio.gather(ctx.read_text("routes.py"), ctx.turns())
+        async with asyncio.TaskGroup() as group:
+            group.create_task(ctx.exec("true"))
+        return await task and "GET" in both[0]
+"""
+
+
+def test_a_forgotten_await_is_an_error_never_a_verdict(either):
+    (either.workspace / "routes.py").write_text("GET /health")
+    answer = either.checks(FORGETFUL, "always", "never", "bare", "breaks", "gathers")
+    assert statuses(answer) == {
+        "always": "error", "never": "error", "bare": "error", "breaks": "error", "gathers": "passed",
+    }  # fmt: skip
+    said = 'check "{}" called {}() without await; write: await ctx.{}(...)'
+    for record, method in zip(answer.records, ("exists", "read_text", "exec", "read_text"), strict=False):
+        assert record["message"] == said.format(record["name"], method, method)
+    assert "never awaited" not in answer.output
+
+
+def test_the_trace_of_a_failed_assert_in_an_async_check_begins_with_the_authors_line(guest):
+    answer = guest.checks("""
+        async def holds(ctx):
+            assert await ctx.exists("a"), "no a"
+    """, "holds")  # fmt: skip
+    trace = answer.record["error"]["text"]
+    assert trace.count("  File ") == 1
+    assert trace.endswith("AssertionError: no a\n")

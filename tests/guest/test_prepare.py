@@ -213,3 +213,13 @@ def test_a_solution_that_fails_says_why(guest):
 def test_a_case_without_the_function_says_so(guest, op):
     guest.checks("def check(ctx): return True\n", "check")
     assert failed(guest.run(op))["message"] == f'smoke_eval.py: case "one" has no {op} function'
+
+
+def test_a_prepare_that_forgets_an_await_fails_instead_of_doing_nothing(guest):
+    """The trial would otherwise start without the file."""
+    source = """
+        async def step(ctx):
+            ctx.write_text("seed.txt", "x")
+    """
+    said = failed(guest.function("prepare", source))["message"]
+    assert said == "The prepare step step called write_text() without await; write: await ctx.write_text(...)"

@@ -12,6 +12,28 @@ class Caller:
 
     def __init__(self, fn: Any) -> None:
         self.is_async = is_async(fn)
+        self._given: list[tuple[str, Any]] = []
+
+    def later(self, method: str, coroutine: Any) -> Any:
+        """Give ``coroutine`` to an async function, and remember to look whether it awaited it."""
+        self._given.append((method, coroutine))
+        return coroutine
+
+    def forgotten(self) -> str | None:
+        """``called exists() without await``, of the first method whose answer nobody waited for.
+
+        Without this, ``if not ctx.exists("a")`` would silently be false whatever the agent did.
+        """
+        import inspect
+
+        given, self._given = self._given, []
+        unheard = [(name, item) for name, item in given if inspect.getcoroutinestate(item) == "CORO_CREATED"]
+        for _, coroutine in unheard:
+            coroutine.close()
+        if not unheard:
+            return None
+        name = "".join(f"_{sign.lower()}" if sign.isupper() else sign for sign in unheard[0][0])
+        return f"called {name}() without await; write: await ctx.{name}(...)"
 
 
 def is_async(fn: Any) -> bool:

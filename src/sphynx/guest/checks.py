@@ -90,16 +90,18 @@ class _CheckRunner:
                     value = self._loop.call(check.fn, self._context, running, check.timeout_ms)
                 finally:
                     running.flush()
+            if forgotten := running.forgotten():
+                return self._broke(record, f'check "{check.name}" {forgotten}')
             record.returned(fields_of(value))
             outcome = judge(value)
         except BadValue as error:
             return self._broke(record, f'check "{check.name}" {error}')
         except (OutOfTime, TimeoutError) as error:
             if isinstance(error, TimeoutError) and not self._loop.timed_out:
-                return self._raised(check, record, error)
+                return self._raised(check, running, error)
             return self._broke(record, _out_of_time(check))
         except BaseException as error:
-            return self._raised(check, record, error)
+            return self._raised(check, running, error)
         return self._judged(record, outcome)
 
     def _judged(self, record: Record, outcome: Outcome) -> Ended:
@@ -107,7 +109,10 @@ class _CheckRunner:
         record.end("passed" if outcome.passed else "failed", outcome.message or "")
         return Ended(outcome.passed, outcome.message)
 
-    def _raised(self, check: Planned, record: Record, error: BaseException) -> Ended:
+    def _raised(self, check: Planned, running: Running, error: BaseException) -> Ended:
+        record = running.record
+        if forgotten := running.forgotten():
+            return self._broke(record, f'check "{check.name}" {forgotten}', frames.stack(error, self._tree))
         assertion = _assertion(error)
         if assertion is not None:
             message = frames.assertion_text(assertion)
@@ -137,7 +142,7 @@ def _assertion(error: BaseException) -> AssertionError | None:
 
 
 def _out_of_time(check: Planned) -> str:
-    return f'check "{check.name}" ran past its time limit of {check.timeout_ms / 1000:g} s'
+    return f'check "{check.name}" ran past its time limit of {check.timeout_ms / 1000:g}s'
 
 
 class _Limit:

@@ -98,18 +98,21 @@ class Context:
         def shown(outcome: ExecOutcome) -> Any:
             return {"exitCode": outcome.exit_code, "stderr": outcome.stderr, "stdout": outcome.stdout}
 
-        if awaits(current()):
-            return self._noted_async("exec", [command], lambda: wait_async(start(), timeout_ms), shown)
+        caller = current()
+        if caller is not None and awaits(caller):
+            work = self._noted_async("exec", [command], lambda: wait_async(start(), timeout_ms), shown)
+            return caller.later("exec", work)
         return self._noted("exec", [command], lambda: start().wait(timeout_ms), shown)
 
     def _answer(self, method: str, arguments: list[Any], work: Callable[[], Any]) -> Any:
-        if not awaits(current()):
+        caller = current()
+        if caller is None or not awaits(caller):
             return self._noted(method, arguments, work)
 
         async def later() -> Any:
             return work()
 
-        return self._noted_async(method, arguments, later)
+        return caller.later(method, self._noted_async(method, arguments, later))
 
     def _noted(
         self,

@@ -38,8 +38,12 @@ def stack(error: BaseException, tree: str) -> str:
     import traceback
 
     step = error.__traceback__
-    while step is not None and step.tb_frame.f_code.co_filename.startswith(_OURS):
+    while step is not None and not _inside(step.tb_frame.f_code.co_filename, tree):
         step = step.tb_next
+    if step is None:  # it never came through the author's files
+        step = error.__traceback__
+        while step is not None and step.tb_frame.f_code.co_filename.startswith(_OURS):
+            step = step.tb_next
     try:
         text = "".join(traceback.format_exception(type(error), error, step))
     except Exception:

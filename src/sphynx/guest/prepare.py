@@ -52,11 +52,11 @@ class PrepareContext:
 
     def read_text(self, path: str) -> Any:
         """A file as UTF-8 text. ``OSError`` when it is missing or no regular file."""
-        return self._answer(lambda: files.read_text(self.workspace, path))
+        return self._answer("read_text", lambda: files.read_text(self.workspace, path))
 
     def write_text(self, path: str, text: str) -> Any:
         """Write a file as UTF-8 text, making its folders."""
-        return self._answer(lambda: files.write_text(self.workspace, path, text))
+        return self._answer("write_text", lambda: files.write_text(self.workspace, path, text))
 
     def exists(self, path: str) -> Any:
         """Whether a file or folder is there; ``False`` also when one may not look."""
@@ -67,7 +67,7 @@ class PrepareContext:
             except OSError:
                 return False
 
-        return self._answer(look)
+        return self._answer("exists", look)
 
     def exec(
         self,
@@ -113,13 +113,15 @@ class PrepareContext:
         async def later() -> ExecOutcome:
             return checked(await wait_async(start(), timeout_ms))
 
-        return later() if awaits(self._caller) else checked(start().wait(timeout_ms))
+        if awaits(self._caller):
+            return self._caller.later("exec", later())
+        return checked(start().wait(timeout_ms))
 
-    def _answer(self, work: Callable[[], Any]) -> Any:
+    def _answer(self, method: str, work: Callable[[], Any]) -> Any:
         async def later() -> Any:
             return work()
 
-        return later() if awaits(self._caller) else work()
+        return self._caller.later(method, later()) if awaits(self._caller) else work()
 
 
 class _Api:
@@ -129,7 +131,7 @@ class _Api:
 
     def url(self, name: str) -> Any:
         """Where the API mock ``name`` listens. ``LookupError`` names the ones there are."""
-        return self._context._answer(lambda: url_of(self._urls, name))
+        return self._context._answer("api.url", lambda: url_of(self._urls, name))
 
 
 def run_prepare(
@@ -160,6 +162,8 @@ def _run(stage: str, fn: Any, payload: Mapping[str, Any], outbox: Outbox, place:
                 return _failed(outbox, *_exit_reason(stage, step, error, heard.last_line()))
         except BaseException as error:
             return _failed(outbox, *_reason(stage, step, error, tree))
+    if forgotten := caller.forgotten():
+        return _failed(outbox, f"The {stage} step {step} {forgotten}", None)
     if stage == "solution":
         return EXIT_OK
     problem = _unfit(value)
