@@ -71,7 +71,7 @@ class Declared:
 
     def problems(self, where: str = "") -> Iterator[Problem]:
         """Everything wrong with it and its parts; ``where`` is what it is attached to."""
-        here = f"{self.builder}({self.label!r})" if self.label else f"{self.builder}()"
+        here = f'{self.builder}("{self.label}")' if self.label else f"{self.builder}()"
         here = f"{where}, {here}" if where else here
         faults = list(self._faults())
         for at, text, hint in faults or self.unfit():

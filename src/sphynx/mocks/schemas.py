@@ -75,7 +75,7 @@ def _called(schema: Any) -> str:
 
 def _types(schema: Any) -> Adapter:
     """Structs, dataclasses, ``TypedDict``s and other types through msgspec, else through pydantic."""
-    if schema is None or isinstance(schema, (str, bytes, int, float, list, tuple, set)):
+    if schema is None or isinstance(schema, (str, bytes, int, float, list, tuple, set)) or _is_code(schema):
         raise SchemaError(
             f"{schema!r} is no schema: give a msgspec Struct, a pydantic model, a dataclass, a TypedDict, "
             "another type, or JSON Schema as a dict"
@@ -93,6 +93,10 @@ def _types(schema: Any) -> Adapter:
     except Exception as error:
         why = str(first or error).splitlines()[0]
         raise SchemaError(f"{_called(schema)} cannot be a schema: {why}") from None
+
+
+def _is_code(schema: Any) -> bool:
+    return hasattr(schema, "__code__")
 
 
 class _Msgspec:
@@ -132,9 +136,19 @@ class _Pydantic:
 
     def dump(self, value: Any) -> Any:
         try:
-            return self._adapter.dump_python(self._validated(value), mode="json", by_alias=True)
+            return self._adapter.dump_python(self._fitted(value), mode="json", by_alias=True)
         except ValueError as error:
             raise Mismatch(str(error).splitlines()[0]) from None
+
+    def _fitted(self, value: Any) -> Any:
+        """A handler's result, which may be a model of another kind with the same fields."""
+        try:
+            return self._validated(value)
+        except Mismatch:
+            other = plain(value)
+            if other is value:
+                raise
+            return self._validated(other)
 
     def _validated(self, value: Any) -> Any:
         try:
