@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from sphynx.cli.app import build
 from sphynx.schema import records
-from sphynx.suite import cases, suites, variants
+from sphynx.suite import cases, judges, people, suites, variants
 from sphynx.suite.fields import Field
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "reference"
@@ -37,13 +37,19 @@ def table(heads: list[str], rows: list[list[object]]) -> str:
 
 def fields_page() -> str:
     """The builders' field tables."""
-    parts = [NOTE, "# Fields\n", "What `suite()`, `case()` and `variant()` take. Sizes count UTF-16 units.\n"]
+    parts = [
+        NOTE,
+        "# Fields\n",
+        "What `suite()`, `case()`, `variant()`, `judge()` and `human()` take. Sizes count UTF-16 units.\n",
+    ]
     shown: list[tuple[str, tuple[Field, ...]]] = [
         ("suite()", suites.SUITE_FIELDS),
         ("case()", cases.CASE_FIELDS),
         ("a case's cache", cases.CACHE_FIELDS),
         ("variant()", variants.VARIANT_FIELDS),
         ("a variant's profile", variants.PROFILE_FIELDS),
+        ("judge()", judges.JUDGE_FIELDS),
+        ("human()", people.HUMAN_FIELDS),
     ]
     for title, fields in shown:
         rows: list[list[object]] = [

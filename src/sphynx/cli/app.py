@@ -29,6 +29,12 @@ COMMANDS: dict[str, Registered] = {
     "skill lint": Registered(
         "sphynx.cli.commands.skill:lint", "Say what is wrong with a skill and its evals"
     ),
+    "judge calibrate": Registered(
+        "sphynx.cli.commands.judge:calibrate", "Run a judge over answers people have labelled"
+    ),
+    "regrade": Registered(
+        "sphynx.cli.commands.regrade:regrade", "Apply changed checks and judges to recorded trials"
+    ),
     "show": Registered("sphynx.cli.commands.show:show", "Print a recorded batch or trial again"),
     "clean": Registered("sphynx.cli.commands.clean:clean", "List what can be removed; remove it when asked"),
     "models": Registered("sphynx.cli.commands.models:models", "List the models an agent takes, offline"),

@@ -30,7 +30,7 @@ def plan_resume(batch_id: str, options: LocalOptions) -> LocalPlan:
     root = folder.parents[2]
     record = stored.record
     path = root / str(record.x.get("path") or record.file)
-    compiled = _suite(compile_files([path], cwd=options.cwd, staging=local_root(options).staging), record)
+    compiled = suite_of(compile_files([path], cwd=options.cwd, staging=local_root(options).staging), record)
     stands = [trial for trial in stored.recorded if _stands(trial, options.retry_void)]
     planned = PlannedSuite(
         compiled=compiled,
@@ -58,7 +58,8 @@ def _stands(trial: TrialRecord, retry_void: bool) -> bool:
     return not (retry_void and trial.status in ("void", "timed_out"))
 
 
-def _suite(compiled: list[CompiledSuite], record: BatchRecord) -> CompiledSuite:
+def suite_of(compiled: list[CompiledSuite], record: BatchRecord) -> CompiledSuite:
+    """The suite a batch is of. ``UsageError`` when its file no longer has it."""
     for suite in compiled:
         if suite.suite.id == record.suite_id:
             return suite

@@ -14,7 +14,7 @@ FILE_CHARS = 32_000
 TOTAL_CHARS = 96_000
 """Over all files that the judges of a case read."""
 
-Kind = Literal["read", "missing", "oversized:file", "oversized:total"]
+Kind = Literal["read", "missing", "oversized:file", "oversized:total", "not kept"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,8 @@ class JudgeFile:
         """Why a judge that needs the file cannot be asked; empty when it can."""
         if self.kind == "missing":
             return f"{self.path} is not there, or is no file"
+        if self.kind == "not kept":
+            return f"{self.path} cannot be read, the trial's workspace was not kept"
         if self.kind == "oversized:file":
             return f"{self.path} is longer than {FILE_CHARS:,} characters"
         if self.kind == "oversized:total":
