@@ -155,10 +155,9 @@ def _tokens(records: Sequence[TrialRecord]) -> str:
     used = [record.usage for record in records if record.usage is not None]
     if not used:
         return ""
-    total = sum(usage.total_tokens for usage in used)
     inward = sum(usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens for usage in used)
     outward = sum(usage.output_tokens for usage in used)
-    return f"{figures.tokens(total)} tokens ({figures.tokens(inward)} in, {figures.tokens(outward)} out)"
+    return f"{figures.tokens(inward + outward)} tokens ({figures.tokens(inward)} in, {figures.tokens(outward)} out)"
 
 
 def _estimate(records: Sequence[TrialRecord]) -> str:
