@@ -151,10 +151,26 @@ def test_a_repository_named_by_a_path_is_meant_from_the_eval_files_folder(write,
     source = SUITE.replace('id="smoke"', 'id="smoke", source=repo("../app", ref="main")').replace(
         "import case", "import repo, case"
     )
-    root = write({"evals/x_eval.py": source})
+    root = write({"evals/x_eval.py": source, "app/README.md": ""})
     (suite,) = compiled(root, staging)
     place = suite.cases[0].source
     assert (place.kind, place.url, place.ref) == ("repo", str(root / "app"), "main")
+
+
+def test_a_folder_to_clone_that_is_not_there_is_told_before_anything_starts(write, staging) -> None:
+    source = SUITE.replace('id="smoke"', 'id="smoke", source=repo("./app@v1")').replace(
+        "import case", "import repo, case"
+    )
+    root = write({"x_eval.py": source})
+    with pytest.raises(DefinitionError) as caught:
+        compiled(root, staging)
+    (problem,) = caught.value.problems
+    assert problem.text() == 'x_eval.py: suite "smoke": source: there is no "./app@v1" to clone'
+    assert problem.hint == f"it is looked for beside the eval file, at {root / 'app@v1'}"
+    write({"app/README.md": ""})
+    with pytest.raises(DefinitionError) as caught:
+        compiled(root, staging)
+    assert caught.value.problems[0].hint == 'a path takes its ref apart: repo("./app", ref="v1")'
 
 
 def hashes(root: Path, staging: Path, source: str, **files: str) -> list[str]:

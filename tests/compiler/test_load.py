@@ -259,3 +259,18 @@ def test_a_file_that_compiles_itself_says_so_instead_of_looping(write) -> None:
     with pytest.raises(CompileError) as caught:
         load_suites(root / "x_eval.py")
     assert "compiles itself" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("call", "hint"),
+    [
+        ('case("a", None)', 'its fields are named: case(id="...", ...)'),
+        ('variant("codex", "m")', 'its fields are named: variant(harness="...", ...)'),
+    ],
+)
+def test_fields_without_their_names_are_an_error_that_says_so(write, call: str, hint: str) -> None:
+    root = write({"x_eval.py": f"from sphynx import case, variant\n{call}\n"})
+    with pytest.raises(CompileError) as caught:
+        load(root / "x_eval.py", cwd=root)
+    assert caught.value.message.startswith("x_eval.py:2: TypeError: ")
+    assert caught.value.hint == hint

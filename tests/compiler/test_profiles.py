@@ -207,6 +207,14 @@ def test_a_wrong_manifest_names_the_profile_and_what_is_wrong(
     assert part in error.message
 
 
+def test_a_wrong_manifest_is_named_as_seen_from_where_one_stands(tmp_path, monkeypatch) -> None:
+    fill(tmp_path, {"profile.json": "[]"})
+    monkeypatch.chdir(tmp_path.parent)
+    assert (
+        refused(tmp_path).message == f'profile "tide": {tmp_path.name}/p/profile.json: it must be an object'
+    )
+
+
 def test_a_key_a_harness_uses_may_be_named(tmp_path: Path) -> None:
     fill(tmp_path, {"profile.json": '{"variables": ["OPENAI_API_KEY", "MY_KEY"], "$schema": "x"}'})
     assert collected(tmp_path).variables == ("OPENAI_API_KEY", "MY_KEY")

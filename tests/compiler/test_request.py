@@ -116,7 +116,8 @@ def test_captured_sources_are_the_projects_own_python_files_as_far_as_they_fit()
     ],
 )
 def test_what_only_runs_here_is_refused_by_name(change: tuple[str, str], tag: str, part: str, write) -> None:
-    write({"x_eval.py": SUITE.replace(*change).replace("import case", "import repo, case")})
+    text = SUITE.replace(*change).replace("import case", "import repo, case")
+    write({"x_eval.py": text, "app/README.md": ""})
     with pytest.raises(CompileError) as caught:
         compile_eval("x_eval.py")
     assert caught.value.tag == tag

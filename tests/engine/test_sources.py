@@ -105,7 +105,7 @@ async def test_the_diff_of_a_clone_shows_what_the_agent_did_even_if_it_commits(
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
-        ('repo("./nothing")', "nothing"),
+        ('repo("file:///nothing.git")', "nothing"),
         ('repo("./app", ref="no-such-branch")', "no-such-branch"),
         ('repo("./app", ref="abcdef1")', "abcdef1"),
     ],

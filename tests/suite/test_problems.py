@@ -121,7 +121,11 @@ def test_a_cases_source_comes_before_the_suites() -> None:
         ({"validate": "bun test"}, 'validate must be a function, judge() or command(), not "bun test"'),
         ({"validate": dict}, "validate must be a function, judge() or command(), not the class dict"),
         ({"validate": [ok] * 21}, "validate must hold at most 20 checks, there are 21"),
-        ({"validate": [ok, command("x")]}, "validate[1] is a command(), which cannot go in an array"),
+        ({"validate": [ok, command("x")]}, "validate[1] is a command(), which cannot go in a list"),
+        ({"validate": lambda: True}, "validate must take one argument, the context; <lambda>() does not"),
+        ({"validate": [ok, named("two", lambda a, b: True)]}, "validate[1]: fn must take one argument, the context; <lambda>(a, b) does not"),
+        ({"prepare": lambda: None}, "prepare must take one argument, the context; <lambda>() does not"),
+        ({"solution": lambda a, *, b: None}, "solution must take one argument, the context; <lambda>(a, *, b) does not"),
         ({"validate": [ok, 3]}, "validate[1] must be a function, judge() or command(), not 3"),
         ({"validate": command(" ")}, "validate: command must not be blank"),
         ({"validate": command("x" * 8193)}, "validate: command must be at most 8,192 characters, this one has 8,193"),
@@ -256,7 +260,7 @@ def test_ids_are_used_once() -> None:
         ({"sandbox": "e2b"}, ["variants holds codex/m on e2b 2 times"]),
         ({"sandbox": "local"}, []),
         ({"profile": {"name": "p", "dir": "p"}}, []),
-        ({"harness_version": "1.2.3"}, ["variants holds codex/m on e2b 2 times"]),
+        ({"harness_version": "1.2.3"}, ["variants holds codex/m 2 times"]),
     ],
 )
 def test_variants_are_distinct(other: dict[str, Any], problems: list[str]) -> None:

@@ -16,7 +16,7 @@ from sphynx.compiler.skill_profiles import collect_skill
 from sphynx.errors import CompileError, Problem
 from sphynx.suite.cases import Case
 from sphynx.suite.placeholders import render
-from sphynx.suite.sources import Repo, Source
+from sphynx.suite.sources import Repo, Source, is_path
 from sphynx.suite.suites import Suite
 from sphynx.suite.variants import Variant
 
@@ -31,6 +31,7 @@ def needs_python(suite: Suite) -> bool:
 def all_problems(suite: Suite, base: Path) -> Iterator[Problem]:
     """What is wrong with a suite, its profiles (read from ``base``, the eval file's folder) included."""
     yield from suite.problems()
+    yield from _missing_folders(suite, base)
     tried: set[tuple[str, str, str]] = set()
     for variant in suite.variants:
         if variant.profile is None or any(variant.problems("")):
@@ -44,6 +45,24 @@ def all_problems(suite: Suite, base: Path) -> Iterator[Problem]:
         except CompileError as error:
             where = f'suite "{suite.id}"'
             yield Problem(error.message, where=where, file=variant.file, line=variant.line, hint=error.hint)
+
+
+def _missing_folders(suite: Suite, base: Path) -> Iterator[Problem]:
+    """Sources that are folders of this machine and not there: found before an agent is paid."""
+    given = [(suite.source, f'suite "{suite.id}"', suite.line)]
+    given += [(case.source, f'suite "{suite.id}", case "{case.id}"', case.line) for case in suite.cases]
+    for source, where, line in given:
+        if not isinstance(source, Repo) or source.faults or not is_path(source.url):
+            continue
+        path = absolute(Path(source.url).expanduser(), base)
+        if path.exists():
+            continue
+        plain, at, ref = source.url.rpartition("@")
+        hint = f"it is looked for beside the eval file, at {path}"
+        if at and absolute(Path(plain).expanduser(), base).is_dir():
+            hint = f'a path takes its ref apart: repo("{plain}", ref="{ref}")'
+        message = f'source: there is no "{source.url}" to clone'
+        yield Problem(message, where=where, file=suite.file, line=line, hint=hint)
 
 
 def assemble(loaded: Loaded, index: int, suite: Suite, contents: Contents | None, cwd: Path) -> CompiledSuite:

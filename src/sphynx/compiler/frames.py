@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from pathlib import Path
 
@@ -44,6 +45,11 @@ def _advice(error: BaseException, place: Layout, cwd: Path) -> str | None:
         return f"install it, or put it below one of the import roots: {looked}"
     if isinstance(error, ImportError) and "relative import" in str(error):
         return f"a relative import needs an __init__.py in {_shown(str(place.path.parent), cwd)}"
+    builder = re.match(r"(suite|case|variant)\(\) takes 0 positional arguments", str(error))
+    if isinstance(error, TypeError) and builder:
+        return f'its fields are named: {builder[1]}(id="...", ...)'.replace(
+            'variant(id="..."', 'variant(harness="..."'
+        )
     return None
 
 

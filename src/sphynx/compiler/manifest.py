@@ -108,9 +108,11 @@ def _variables(value: Any, folder: Path, name: str) -> tuple[str, ...]:
             raise _invalid(name, folder, f"variables: {item!r} is not a name")
         why = profile_problem(item)
         if why:
-            raise _invalid(name, folder, f"variables: {item} {why}")
+            raise _invalid(name, folder, f'variables: "{item}" {why}')
     return tuple(value)
 
 
 def _invalid(name: str, folder: Path, why: str, hint: str | None = None) -> CompileError:
-    return CompileError(f'profile "{name}": {folder}/{FILE}: {why}', tag="ProfileManifestInvalid", hint=hint)
+    path, cwd = folder / FILE, Path.cwd()
+    shown = path.relative_to(cwd) if path.is_relative_to(cwd) else path
+    return CompileError(f'profile "{name}": {shown}: {why}', tag="ProfileManifestInvalid", hint=hint)

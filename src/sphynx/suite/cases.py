@@ -14,11 +14,11 @@ from sphynx.suite.fields import (
     Fault,
     Field,
     faults_in,
-    function,
     handle,
     listing,
     mapping,
     nearest,
+    of_context,
     problem,
     record,
     sequence,
@@ -45,7 +45,7 @@ CACHE_FIELDS = (
 
 def _solution(value: Any) -> Iterator[Fault]:
     if callable(value):
-        yield from function(value)
+        yield from of_context(value)
     elif isinstance(value, str):
         yield from text(low=1, high=8_192)(value)
     else:
@@ -63,7 +63,7 @@ CASE_FIELDS = (
         default="none",
     ),
     Field("source", "SourceLike | None", source_faults, doc="its workspace", default="the suite's"),
-    Field("prepare", "Prepare | None", function, doc="setup that runs before the agent"),
+    Field("prepare", "Prepare | None", of_context, doc="setup that runs before the agent"),
     Field(
         "cache",
         "CacheFields | None",

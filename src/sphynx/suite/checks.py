@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
 from sphynx.suite.context import Validator
-from sphynx.suite.fields import Fault, Field, faults_in, function, mapping, sequence, show, text, whole
+from sphynx.suite.fields import Fault, Field, faults_in, mapping, of_context, sequence, show, text, whole
 from sphynx.suite.judges import JudgeForm, JudgeSpec, is_judge, judge_faults, repeated_names
 
 COMMAND_TIMEOUT_MS = 600_000
@@ -21,7 +21,7 @@ COMMAND_FIELDS = (
 )
 NAMED_FIELDS = (
     Field("name", "str", text(low=1, high=200), doc="what the check is called", required=True),
-    Field("fn", "Validator", function, doc="the validator", required=True),
+    Field("fn", "Validator", of_context, doc="the validator", required=True),
     Field("timeout_ms", "int | None", _TIMEOUT, doc="its time limit", default=f"{VALIDATOR_TIMEOUT_MS}"),
 )
 
@@ -163,7 +163,7 @@ def validate_faults(value: Any) -> Iterator[Fault]:
         at = f"[{index}]"
         if isinstance(item, Command):
             hint = "put the command alone, or run it inside a validator with ctx.exec"
-            yield Fault("is a command(), which cannot go in an array", at=at, hint=hint)
+            yield Fault("is a command(), which cannot go in a list", at=at, hint=hint)
             continue
         for fault in _part_faults(item):
             yield fault.under(at)
@@ -181,6 +181,8 @@ def _part_faults(part: object) -> Iterator[Fault]:
     elif not is_validator(part):
         hint = f"command({show(part)})" if isinstance(part, str) else None
         yield Fault(f"must be a function, judge() or command(), not {_what(part)}", hint=hint)
+    else:
+        yield from of_context(part)
 
 
 def _what(part: object) -> str:

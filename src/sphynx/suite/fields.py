@@ -229,3 +229,22 @@ def function(value: Any) -> Iterator[Fault]:
     """A function, method or callable object; a class is not one."""
     if not callable(value) or isinstance(value, type):
         yield Fault(f"must be a function, not {show(cast('object', value))}")
+
+
+def of_context(value: Any) -> Iterator[Fault]:
+    """A function that can be called with one argument, the context."""
+    wrong = next(iter(function(value)), None)
+    if wrong is not None:
+        yield wrong
+        return
+    import inspect
+
+    try:
+        taken = inspect.signature(value)
+    except (TypeError, ValueError):
+        return  # a callable that does not say what it takes
+    try:
+        taken.bind(None)
+    except TypeError:
+        name = getattr(value, "__name__", type(value).__name__)
+        yield Fault(f"must take one argument, the context; {name}{taken} does not")

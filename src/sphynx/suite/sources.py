@@ -51,6 +51,7 @@ class Repo:
             self._fault(
                 f"takes owner/name, owner/name@ref, a clone URL or a path like ./app, not {show(given)}"
             )
+            return
         spaces_are_fine = is_path(given) or given.startswith("file:")
         if re.search(_BAD_IN_PATH if spaces_are_fine else _BAD, given) or self.url.startswith("-"):
             self._fault(f"cannot clone {show(given)}")

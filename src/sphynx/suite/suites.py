@@ -180,7 +180,10 @@ class Suite:
         for places in _repeats([variant.identity for variant in self.variants]):
             first = self.variants[places[0]]
             if first.harness and first.model:
-                text = f"holds {first.label} on {first.identity[2]} {len(places)} times"
+                # A sandbox nobody named would only puzzle.
+                named = any(self.variants[place].sandbox for place in places)
+                where = f" on {first.identity[2]}" if named else ""
+                text = f"holds {first.label}{where} {len(places)} times"
                 hint = "two variants differ in harness, model, sandbox or profile name"
                 yield Fault(text, at="variants", hint=hint)
 
