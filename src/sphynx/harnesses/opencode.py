@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 from typing import Any, ClassVar
 
-from sphynx.contracts import HarnessSetup, Sandbox
+from sphynx.contracts import ExecResult, HarnessSetup, Sandbox
 from sphynx.errors import StageError
 from sphynx.harnesses.catalogue import Catalogue, paths
-from sphynx.harnesses.cli_agent import CliAgent, Launch, filled, write_object
+from sphynx.harnesses.cli_agent import CliAgent, Launch, filled, now_ms, write_object
 from sphynx.harnesses.installing import NpmRecipe, Recipe
 from sphynx.harnesses.mcp_config import joined, listed
 from sphynx.harnesses.model_providers import ANY_KEY, PROVIDER_KEYS, key_name, provider_of
 from sphynx.harnesses.transcripts.opencode import OpenCodeReader
 from sphynx.harnesses.transcripts.reading import Reader
+from sphynx.journal.events import Event
 
 BASE_URL = "SPHYNX_OPENCODE_BASE_URL"
 _CONFIG = "OPENCODE_CONFIG_CONTENT"
+_EXPORT_MS = 8_000
 
 
 class OpenCodeHarness(CliAgent):
@@ -81,6 +83,16 @@ class OpenCodeHarness(CliAgent):
 
     def reader(self, setup: HarnessSetup, session_id: str | None) -> Reader:
         return OpenCodeReader(model=setup.model)
+
+    async def complete(self, box: Sandbox, reader: Reader, ended: ExecResult) -> list[Event]:
+        assert isinstance(reader, OpenCodeReader)
+        session = reader.notes.session_id
+        if not ended.timed_out or session is None or self.setup is None:
+            return []
+        env = self.launch(box, self.setup, session).env
+        argv = [self.program, "export", session]
+        found = await box.exec(argv, env=env, timeout_ms=_EXPORT_MS, keep=64_000_000)
+        return reader.exported(found.stdout, now_ms())
 
 
 def _provider(model: str, base_url: str) -> dict[str, Any]:

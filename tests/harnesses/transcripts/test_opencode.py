@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from harnesses.transcripts.recordings import read, recorded
-from sphynx.journal.events import Usage
+from harnesses.transcripts.recordings import NOW, read, recorded
+from sphynx.harnesses.transcripts.opencode import OpenCodeReader
+from sphynx.journal.events import Command, ToolCall, Usage
 
 
 def _part(kind: str, **part: Any) -> dict[str, Any]:
@@ -65,6 +67,21 @@ class TestOpenCode:
     def test_the_path_of_a_change_is_the_one_it_reports(self) -> None:
         state = {"status": "completed", "input": {"filePath": "a"}, "metadata": {}}
         assert read("opencode", [_part("tool_use", tool="write", state=state)]).files == ["a"]
+
+    def test_a_command_that_ran_when_the_turn_broke_off_is_found_in_the_export(self) -> None:
+        running = {"status": "running", "input": {"command": "sleep 9"}, "time": {"start": 5}}
+        done = {"status": "completed", "input": {"command": "ls"}}
+        tools = [{"tool": "bash", "state": state} for state in (running, done)]
+        parts: list[Any] = [*tools, {"type": "text"}, 5]
+        odd: list[Any] = [{"tool": "bash", "state": {"status": "running", "time": {"start": "x"}}}]
+        value = {"info": {}, "messages": [{"parts": parts}, {"parts": odd}, {"parts": 1}, "odd"]}
+        text = b"Exporting session: ses_1\n" + json.dumps(value).encode()
+        command, call = OpenCodeReader().exported(text, NOW)
+        assert isinstance(command, Command) and isinstance(call, ToolCall)
+        assert (command.command, command.exit_code, command.started_at) == ("sleep 9", None, 5)
+        assert (call.name, call.status) == ("bash", None)
+        for nothing in (b"", b"no session", b"[1]", b'{"messages": 5}'):
+            assert OpenCodeReader().exported(nothing, NOW) == []
 
     def test_reasoning_steps_blank_texts_and_unknown_lines(self) -> None:
         lines = [_part("reasoning", text="hm"), _part("text", text=""), _part("mystery"), {"type": "text"}]

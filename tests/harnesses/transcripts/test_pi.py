@@ -88,6 +88,11 @@ class TestPi:
         }
         assert read("pi", [start], code=137).commands == [("x", None, "")]
 
+    def test_a_result_without_its_call_is_told_all_the_same(self) -> None:
+        result = {"content": [{"type": "text", "text": "x"}]}
+        end = {"type": "tool_execution_end", "toolCallId": "c", "toolName": "read", "result": result}
+        assert [call.name for call in read("pi", [end]).tools] == ["read"]
+
     def test_a_command_that_timed_out(self) -> None:
         ((command, code, _),) = recorded("pi", "left-running").commands
         assert (command, code) == ("echo start; sleep 5", None)

@@ -15,10 +15,11 @@ from sphynx.harnesses.transcripts.reading import (
     as_text,
     clipped,
     died,
+    object_of,
     set_aside,
     token_usage,
 )
-from sphynx.harnesses.transcripts.tool_events import Call, ShellEnd, settled
+from sphynx.harnesses.transcripts.tool_events import Call, ShellEnd, settled, unfinished
 from sphynx.journal.events import Event, FileChange, Message, Started
 
 _NOTHING: tuple[Event, ...] = ()
@@ -26,12 +27,12 @@ _OWN_TOOLS = frozenset(["plan_enter", "plan_exit", "apply_patch"])
 """Its own tools with an underscore in their name."""
 
 
-class _Time(msgspec.Struct):
+class _Time(msgspec.Struct, gc=False):
     start: int | None = None
     end: int | None = None
 
 
-class _State(msgspec.Struct):
+class _State(msgspec.Struct, gc=False):
     status: str = ""
     input: Any = None
     output: Any = None
@@ -40,19 +41,19 @@ class _State(msgspec.Struct):
     time: _Time | None = None
 
 
-class _Cache(msgspec.Struct):
+class _Cache(msgspec.Struct, gc=False):
     read: int = 0
     write: int = 0
 
 
-class _Tokens(msgspec.Struct):
+class _Tokens(msgspec.Struct, gc=False):
     input: int = 0
     output: int = 0
     reasoning: int = 0
     cache: _Cache = msgspec.field(default_factory=_Cache)
 
 
-class _Part(msgspec.Struct):
+class _Part(msgspec.Struct, gc=False):
     text: str = ""
     tool: str = ""
     call_id: str = msgspec.field(default="", name="callID")
@@ -63,7 +64,7 @@ class _Part(msgspec.Struct):
     time: _Time | None = None
 
 
-class _Line(msgspec.Struct):
+class _Line(msgspec.Struct, gc=False):
     type: str
     session_id: str | None = msgspec.field(default=None, name="sessionID")
     part: _Part | None = None
@@ -93,6 +94,16 @@ class OpenCodeReader:
             self.notes.session_id = record.session_id
             return (Started(session_id=record.session_id, model=self._model, at=now), *events)
         return events
+
+    def exported(self, text: bytes, now: int) -> list[Event]:
+        """Tools that were running when a turn broke off, from the session's export: no line tells them."""
+        value = object_of(text[max(0, text.find(b"{")) :])
+        messages = value.get("messages") if value else None
+        return [
+            unfinished(call, now)
+            for message in (messages if isinstance(messages, list) else ())
+            for call in _running(message)
+        ]
 
     def end(self, exit: Exit, now: int) -> tuple[Sequence[Event], Outcome]:
         return _NOTHING, self._outcome(exit)
@@ -145,6 +156,19 @@ class OpenCodeReader:
             cost_usd=part.cost or None,
         )
         self.notes.usage = self.notes.usage + step if self.notes.usage else step
+
+
+def _running(message: Any) -> list[Call]:
+    parts = message.get("parts") if isinstance(message, Mapping) else None
+    calls: list[Call] = []
+    for part in parts if isinstance(parts, list) else ():
+        state = part.get("state") if isinstance(part, Mapping) else None
+        if isinstance(state, Mapping) and state.get("status") == "running":
+            time = state.get("time")
+            since = time.get("start") if isinstance(time, Mapping) else None
+            started = since if isinstance(since, int) else None
+            calls.append(Call(str(part.get("callID")), str(part.get("tool")), state.get("input"), started))
+    return calls
 
 
 def _tool(part: _Part, state: _State, now: int) -> Event:
