@@ -26,6 +26,9 @@ COMMANDS: dict[str, Registered] = {
     "eval import": Registered(
         "sphynx.cli.commands.import_cases:import_cases", "Turn an existing case file into a suite"
     ),
+    "skill accept": Registered(
+        "sphynx.cli.commands.skill_accept:accept", "Take a skill's results as what has to hold"
+    ),
     "skill lint": Registered(
         "sphynx.cli.commands.skill:lint", "Say what is wrong with a skill and its evals"
     ),

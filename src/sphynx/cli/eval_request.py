@@ -8,7 +8,9 @@ from pathlib import Path
 from sphynx.engine import LocalOptions
 from sphynx.engine.options import default_jobs
 from sphynx.errors import UsageError
+from sphynx.engine.skills import DEFAULT_AGENT, SkillRequest
 
+from sphynx.suite.skills.suites import ARMS
 
 @dataclass(frozen=True, slots=True)
 class EvalRequest:
@@ -34,6 +36,12 @@ class EvalRequest:
     dry_run: bool = False
     self_test: bool = False
 
+    skill: SkillRequest = field(default_factory=SkillRequest)
+    yes: bool = False
+    markdown: Path | None = None
+    skill_report: Path | None = None
+    export_benchmark: Path | None = None
+    baseline: str | None = None
     def check(self) -> None:
         """Raise ``UsageError`` for options that do not go together, before anything is read or started."""
         if self.timeout_s is not None and self.timeout_s <= 0:
@@ -48,7 +56,11 @@ class EvalRequest:
             raise UsageError(
                 "--self-test has no JSON form", hint="its exit code says whether the cases are good"
             )
-        for name, path in (("--output", self.output), ("--junit", self.junit)):
+        files = {
+            "--output": self.output, "--junit": self.junit, "--markdown": self.markdown,
+            "--skill-report": self.skill_report,
+        }  # fmt: skip
+        for name, path in files.items():
             if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
                 raise UsageError(f"{name}: cannot write {path}", hint="name a file in a folder that exists")
 
@@ -86,3 +98,23 @@ class EvalRequest:
             harness_versions=self._versions(),
             use_login=self.use_login,
         )
+
+
+def skill_request(
+    agents: Sequence[str] | None, arms: str, old_ref: str | None, use: str, judge: str | None,
+    limit: int | None, sample: int | None,
+) -> SkillRequest:  # fmt: skip
+    """The options for skills, checked together. ``UsageError`` says which do not fit."""
+    named = tuple(dict.fromkeys(arm.strip() for arm in arms.split(",") if arm.strip()))
+    wrong = next((arm for arm in named if arm not in ARMS), None)
+    if wrong is not None or not named:
+        raise UsageError(f'--arms takes {", ".join(ARMS)}, not "{wrong or arms}"')
+    if "old" in named and old_ref is None:
+        raise UsageError("--arms old needs --old-ref REF")
+    if old_ref is not None and "old" not in named:
+        raise UsageError("--old-ref needs the arm old", hint="--arms with,old")
+    for name, value in (("--agent", agents or ()), ("--judge", (judge,) if judge else ())):
+        for one in value:
+            if "/" not in one.strip("/"):
+                raise UsageError(f"{name} takes HARNESS/MODEL, such as {DEFAULT_AGENT}, not {one}")
+    return SkillRequest(tuple(agents or ()), named, old_ref, use, judge, limit, sample)

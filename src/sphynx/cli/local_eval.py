@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sphynx.cli import dry_run, self_test
+from sphynx.cli import dry_run, self_test, skill_run
 from sphynx.cli.conclusion import conclude, stopped
 from sphynx.cli.drive import Run, drive
 from sphynx.cli.eval_request import EvalRequest
@@ -13,8 +13,9 @@ from sphynx.cli.render.board import Board
 from sphynx.cli.reports import Reports
 from sphynx.cli.results_view import print_batch
 from sphynx.cli.screen import Screen, mode_for
-from sphynx.engine import Need, Stop, plan_local, plan_resume, run_plan
-from sphynx.errors import UsageError
+from sphynx.engine import Need, Stop, plan_resume, run_plan
+from sphynx.engine.skills import plan_paths
+from sphynx.errors import ExitCode, UsageError
 
 
 def start(request: EvalRequest) -> int:
@@ -23,7 +24,7 @@ def start(request: EvalRequest) -> int:
     if request.resume is not None:
         plan = plan_resume(request.resume, options)
     else:
-        plan = plan_local(list(request.paths), options)
+        plan = plan_paths(list(request.paths), options, request.skill)
     run = Run(request, plan)
     for note in plan.notes:
         run.err.line(problems.note_line(note, run.err.style))
@@ -33,6 +34,9 @@ def start(request: EvalRequest) -> int:
         return self_test.report(run)
     if plan.missing:
         raise missing_error(plan.missing)
+    if not skill_run.agree(run):
+        run.err.line("nothing was started")
+        return ExitCode.OK
     return _evaluate(run)
 
 
@@ -65,4 +69,5 @@ def _evaluate(run: Run) -> int:
     results, signal_code = drive(run, screen, stop, lambda: run_plan(run.plan, [screen, reports], stop))
     if stop.stopped:
         return stopped(run, results, reports, stop.reason or "", signal_code)
-    return conclude(run, results, reports)
+    code = conclude(run, results, reports)
+    return code or skill_run.finish(run, results)

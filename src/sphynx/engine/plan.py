@@ -20,6 +20,7 @@ from sphynx.engine.options import (
     PlannedSuite,
 )
 from sphynx.engine.people import needs_of_case
+from sphynx.engine.splitting import batches_of
 from sphynx.errors import UsageError
 from sphynx.registry import load_harness
 from sphynx.sandboxes.local_root import LocalRoot
@@ -50,6 +51,7 @@ def plan_suites(compiled: Sequence[CompiledSuite], options: LocalOptions) -> Loc
         trials = options.trials or suite.suite.trials
         root = project_root(suite.path, options.cwd)
         planned.append(PlannedSuite(suite, cases, variants, trials, new_batch_id(), root))
+    planned = [batch for suite in planned for batch in batches_of(suite)]
     check_limits(planned)
     choose_versions(planned, options.harness_versions)
     options = with_logins(planned, options, notes)

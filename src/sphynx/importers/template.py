@@ -51,7 +51,7 @@ def skill_file(
     if skip_invalid:
         fields.append("    skip_invalid=True,")
     body = "\n".join(fields)
-    return f"from sphynx import skill_suite\n\n{_identifier(name)} = skill_suite(\n{body}\n)\n"
+    return f"from sphynx import skill_suite\n\n{python_name(name)} = skill_suite(\n{body}\n)\n"
 
 
 def _check(case: ImportedCase, name: str) -> str:
@@ -80,7 +80,7 @@ def _assertion(line: Line) -> Iterator[str]:
 
 def _suite(imported: Imported, names: dict[str, str]) -> str:
     out = [
-        f"{_identifier(imported.suite_id)} = suite(",
+        f"{python_name(imported.suite_id)} = suite(",
         f"    id={_text(imported.suite_id)},",
         f"    name={_text(imported.suite_id)},",
         '    prompt="{{task}}",',
@@ -107,10 +107,10 @@ def _suite(imported: Imported, names: dict[str, str]) -> str:
 
 def _names(imported: Imported) -> dict[str, str]:
     """A function name per case, each once."""
-    taken = {_identifier(imported.suite_id), "suite", "case", "files", "variant", "unwritten", *CALLS}
+    taken = {python_name(imported.suite_id), "suite", "case", "files", "variant", "unwritten", *CALLS}
     names: dict[str, str] = {}
     for case in imported.cases:
-        name = stem = f"check_{_identifier(case.id).rstrip('_')}"
+        name = stem = f"check_{python_name(case.id).rstrip('_')}"
         number = 1
         while name in taken:
             number += 1
@@ -120,7 +120,8 @@ def _names(imported: Imported) -> dict[str, str]:
     return names
 
 
-def _identifier(text: str) -> str:
+def python_name(text: str) -> str:
+    """A module-level name made of a handle."""
     name = re.sub(r"\W+", "_", text, flags=re.A).strip("_") or "imported"
     if name[0].isdigit() or keyword.iskeyword(name) or name in ("suite", "case", "variant", "files"):
         name = f"imported_{name}"

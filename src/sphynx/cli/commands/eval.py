@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from sphynx.cli.commands import skill_options as skill
 from sphynx.errors import UsageError
 
 
@@ -98,11 +99,23 @@ def run_eval(
     no_wait: NoWait = False,
     debug: Debug = False,
 ) -> int:
+    agent: skill.Agent = None,
+    arms: skill.Arms = "with,without",
+    old_ref: skill.OldRef = None,
+    skill_use: skill.SkillUse = skill.Use.available,
+    judge: skill.Judge = None,
+    limit: skill.Limit = None,
+    sample: skill.Sample = None,
+    yes: skill.Yes = False,
+    markdown: skill.Markdown = None,
+    skill_report: skill.Report = None,
+    export_benchmark: skill.Benchmark = None,
+    baseline: skill.Baseline = None,
     """Run eval suites and gate on the results.
 
     Exit codes: 0 the gate passed, 2 it failed, 1 an error, 130 interrupted, 143 terminated.
     """
-    from sphynx.cli.eval_request import EvalRequest
+    from sphynx.cli.eval_request import EvalRequest, skill_request
     from sphynx.cli.local_eval import start
 
     request = EvalRequest(
@@ -110,7 +123,9 @@ def run_eval(
         jobs=jobs, fail_on=fail_on.value, timeout_s=timeout, output=output, junit=junit, json=json,
         resume=resume, retry_void=retry_void, isolate=isolate, keep_workspace=keep_workspace,
         harness_versions=tuple(harness_version or ()), use_login=use_login, dry_run=dry_run,
-        self_test=self_test,
+        self_test=self_test, yes=yes, markdown=markdown, skill_report=skill_report,
+        export_benchmark=export_benchmark, baseline=baseline,
+        skill=skill_request(agent, arms, old_ref, skill_use.value, judge, limit, sample),
     )  # fmt: skip
     _refuse_missing_paths(request.paths)
     if not local:
