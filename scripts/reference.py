@@ -17,6 +17,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from sphynx.cli.app import build
+from sphynx.mocks import api, cli, mcp
 from sphynx.schema import records
 from sphynx.suite import cases, judges, people, suites, variants
 from sphynx.suite.fields import Field
@@ -40,7 +41,8 @@ def fields_page() -> str:
     parts = [
         NOTE,
         "# Fields\n",
-        "What `suite()`, `case()`, `variant()`, `judge()` and `human()` take. Sizes count UTF-16 units.\n",
+        "What `suite()`, `case()`, `variant()`, `judge()`, `human()` and the mocks' builders take. "
+        "Sizes count UTF-16 units.\n",
     ]
     shown: list[tuple[str, tuple[Field, ...]]] = [
         ("suite()", suites.SUITE_FIELDS),
@@ -57,6 +59,10 @@ def fields_page() -> str:
             for f in fields
         ]
         parts += [f"## {title}\n", table(["field", "type", "default", "meaning"], rows)]
+    for kind in (mcp.Server, mcp.Tool, mcp.Resource, cli.Cli, cli.Command, api.Api, api.Endpoint):
+        rows = [[f"`{f.name}`", "required" if f.required else "not set", f.doc] for f in kind.fields]
+        module = kind.__module__.removeprefix("sphynx.")
+        parts += [f"## {kind.builder}() of {module}\n", table(["field", "default", "meaning"], rows)]
     return "\n".join(parts)
 
 
