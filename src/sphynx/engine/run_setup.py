@@ -19,7 +19,7 @@ def run_setup(compiled: CompiledSuite, case: CompiledCase) -> dict[str, Any]:
     source = source_value(case.source)
     if source["kind"] == "repo":
         source["url"] = split_credentials(source["url"]).url
-    checks = ", ".join(check.name for check in case.case.checks)
+    checks = ", ".join(check.name for check in (*case.case.checks, *case.case.judges))
     prepare = case.case.prepare
     return {
         "prompt": compiled.suite.prompt,
