@@ -19,7 +19,7 @@ hello = suite(
             id="writes-hello",
             variables={"file": "hello.txt"},
             validate=says_hello,
-            solution="printf hello > hello.txt",
+            solution="printf hello > hello.txt && echo I wrote hello.txt",
         ),
     ],
     variants=[

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
+from pathlib import Path
 from xml.etree import ElementTree
 
-from command_line import CommandLine
+from command_line import SPHYNX, CommandLine
 
 
 def test_a_run_that_passes_ends_with_0_and_leaves_its_batch(project: CommandLine) -> None:
@@ -130,16 +133,18 @@ def test_a_file_that_raises_shows_the_users_own_line_and_no_traceback(project: C
     assert "Traceback" in project.sphynx("eval", "--local", "--debug").err
 
 
-def test_without_local_it_says_plainly_that_it_needs_it(project: CommandLine) -> None:
+def test_without_local_and_without_a_key_it_says_what_there_is_to_do(project: CommandLine) -> None:
     done = project.sphynx("eval")
-    assert (done.code, done.errors[0]) == (1, "error: this needs --local")
+    assert (done.code, done.errors[0]) == (1, "error: SPHYNX_API_KEY is not set")
+    assert "--local" in done.err
 
 
 def test_options_that_do_not_go_together_are_refused_before_anything_runs(project: CommandLine) -> None:
     project.one()
     for args in (
         ["--no-wait"], ["--timeout", "0"], ["--retry-void"], ["--trials", "11"], ["--jobs", "0"],
-        ["--resume", "x", "--case", "y"], ["--dry-run", "--self-test"], ["--output", "no/such/folder/a.json"],
+        ["--resume", "x", "--case", "y"], ["--dry-run", "--self-test"],
+        ["--dry-run", "--json"], ["--timeout", "nan"], ["--output", "no/such/folder/a.json"],
         ["--fail-on", "sometimes"], ["--no-such-option"],
     ):  # fmt: skip
         done = project.sphynx("eval", "--local", *args)
@@ -306,3 +311,44 @@ def test_resume_runs_only_what_is_missing_and_gates_again(project: CommandLine) 
     assert "2 trials: 2 passed" in again.out
     unknown = project.sphynx("eval", "--local", "--resume", "20000101-000000-none")
     assert unknown.code == 1
+
+
+def test_a_machine_without_bash_is_no_verdict_on_the_agent(project: CommandLine) -> None:
+    project.one()
+    done = project.sphynx("eval", "--local", PATH=str(Path(sys.executable).parent))
+    assert done.code == 2
+    assert 'setup: The agent could not start: there is no "bash" on PATH' in done.out
+
+
+def test_what_the_machine_refuses_is_one_line(project: CommandLine, tmp_path: Path) -> None:
+    """A local root that cannot be, a full disk and a folder that is gone are no bugs of ours."""
+    project.one()
+    done = project.sphynx("eval", "--local", SPHYNX_LOCAL_ROOT="/dev/null")
+    assert (done.code, done.errors[0]) == (1, "error: /dev/null/staging: Not a directory")
+    command = f'mkdir gone; cd gone; rmdir ../gone; exec "{SPHYNX}" eval --local'
+    gone = subprocess.run(
+        ["bash", "-c", command], cwd=tmp_path, env=project.environment(), capture_output=True, text=True
+    )
+    assert (gone.returncode, gone.stderr) == (1, "error: the current folder is not there any more\n")
+
+
+def test_closed_streams_do_not_disturb_a_run(project: CommandLine) -> None:
+    """As some daemons start their children: no stdin, stdout or stderr at all."""
+    project.one()
+    done = subprocess.run(
+        ["bash", "-c", f'"{SPHYNX}" eval --local <&- >&- 2>&-'], cwd=project.root, env=project.environment()
+    )
+    assert done.returncode == 0
+    assert project.record()["status"] == "finished"
+
+
+def test_a_thread_an_eval_file_started_does_not_keep_the_command(project: CommandLine) -> None:
+    project.suite(
+        """
+        import threading, time
+        threading.Thread(target=time.sleep, args=(50,)).start()
+        smoke = suite(id="smoke", prompt="x", variants=[variant(**AGENT)],
+                      cases=[case(id="one", validate=command("true"))])
+        """
+    )
+    assert project.sphynx("eval", "--local", limit=30).code == 0

@@ -274,3 +274,11 @@ def test_fields_without_their_names_are_an_error_that_says_so(write, call: str, 
         load(root / "x_eval.py", cwd=root)
     assert caught.value.message.startswith("x_eval.py:2: TypeError: ")
     assert caught.value.hint == hint
+
+
+def test_an_error_that_cannot_say_what_it_is_still_has_its_place(write) -> None:
+    """The class of an error is the user's code too."""
+    odd = 'class Odd(Exception):\n    def __str__(self):\n        raise ValueError("no")\n\nraise Odd()\n'
+    root = write({"odd_eval.py": odd})
+    with pytest.raises(CompileError, match=r"odd_eval.py:5: Odd$"):
+        load_suites(root / "odd_eval.py")

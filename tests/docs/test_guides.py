@@ -64,3 +64,16 @@ def test_links_lead_somewhere(path: Path) -> None:
         assert file.exists(), f"{page_name(path)} links to {target}, which is not there"
         if anchor:
             assert anchor in anchors(file), f"{page_name(path)} links to {target}#{anchor}"
+
+
+def test_the_hello_example_passes_its_own_self_test(tmp_path: Path) -> None:
+    env = {**os.environ, "SPHYNX_LOCAL_ROOT": str(tmp_path / "local")}
+    command = [str(Path(sys.executable).parent / "sphynx"), "eval", "--local", "--self-test"]
+    done = subprocess.run(
+        [*command, str(ROOT / "examples" / "hello_eval.py")],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

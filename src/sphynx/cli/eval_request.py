@@ -44,7 +44,7 @@ class EvalRequest:
     baseline: str | None = None
     def check(self) -> None:
         """Raise ``UsageError`` for options that do not go together, before anything is read or started."""
-        if self.timeout_s is not None and self.timeout_s <= 0:
+        if self.timeout_s is not None and not self.timeout_s > 0:  # also what is not a number
             raise UsageError(f"--timeout must be more than 0 seconds, got {self.timeout_s:g}")
         if self.resume is None and self.retry_void:
             raise UsageError("--retry-void needs --resume BATCH")
@@ -52,6 +52,10 @@ class EvalRequest:
             self._check_resume()
         if self.dry_run and self.self_test:
             raise UsageError("--dry-run and --self-test exclude each other")
+        if self.dry_run and self.json:
+            raise UsageError(
+                "--dry-run has no JSON form", hint="its exit code says whether all keys are there"
+            )
         if self.self_test and self.json:
             raise UsageError(
                 "--self-test has no JSON form", hint="its exit code says whether the cases are good"

@@ -5,6 +5,8 @@ Nothing heavy is imported here: ``sphynx --help`` and ``--version`` need neither
 
 from __future__ import annotations
 
+import errno
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -15,11 +17,40 @@ from sphynx._version import __version__
 from sphynx.errors import ExitCode, SphynxError
 
 PROGRAM = "sphynx"
+THREADS_S = 1.0
 
 
 def run() -> None:
     """Console entry of ``sphynx``."""
-    sys.exit(main(sys.argv[1:]))
+    _open_streams()
+    code = main(sys.argv[1:])
+    _leave_threads(code)
+    sys.exit(code)
+
+
+def _leave_threads(code: int) -> None:
+    """Do not wait for ever for threads that an eval file started when it was imported."""
+    import threading
+
+    others = [t for t in threading.enumerate() if t is not threading.current_thread() and not t.daemon]
+    for thread in others:
+        thread.join(THREADS_S / len(others))
+    if any(thread.is_alive() for thread in others):
+        os._exit(code)
+
+
+def _open_streams() -> None:
+    """Give a process started without stdin, stdout or stderr one that swallows everything.
+
+    Python has ``None`` there, and the next file opened would be taken for it.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number, which is this one
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
 
 
 def main(argv: Sequence[str]) -> int:
@@ -56,6 +87,8 @@ def _guarded(arguments: list[str]) -> int:
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
         return ExitCode.ERROR
+    except OSError as error:
+        return _refused(error, debug=debug)
     except Exception as error:  # the last line of defence: a bug of ours still reads as one line
         return _bug(error, debug=debug)
     finally:
@@ -106,6 +139,24 @@ def _report(error: SphynxError, *, debug: bool) -> int:
     out = stderr()
     for line in error_lines(error, out.style):
         out.line(line)
+    return ExitCode.ERROR
+
+
+def _refused(error: OSError, *, debug: bool) -> int:
+    """What the machine would not do: a full disk, a folder that is gone or may not be written."""
+    if debug:
+        _traceback()
+    text = error.strerror or str(error) or type(error).__name__
+    try:
+        os.getcwd()  # noqa: PTH109
+    except OSError:
+        _say("error: the current folder is not there any more")
+        return ExitCode.ERROR
+    _say(f"error: {error.filename}: {text}" if error.filename else f"error: {text}")
+    if error.errno == errno.ENOSPC:
+        _say("  hint: sphynx clean shows what takes space")
+    elif not debug:
+        _say("  hint: --debug shows where this happened")
     return ExitCode.ERROR
 
 

@@ -46,14 +46,15 @@ def below(folder: Path) -> Iterator[Path]:
     for top, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not _skipped(Path(top, name))]
         found += [Path(top, name) for name in names if name.endswith(SUFFIX) and not name.startswith(".")]
-    files = [path for path in found if path.is_file()]
+    files = [path for path in found if os.path.isfile(path)]  # noqa: PTH113
     yield from sorted(files, key=lambda path: order(path.relative_to(folder).as_posix()))
 
 
 def _skipped(folder: Path) -> bool:
     if folder.name.startswith(".") or folder.name in SKIPPED_FOLDERS:
         return True
-    return (folder / "pyvenv.cfg").exists() or (folder / CACHE_TAG).exists()
+    # os.path: what may not be looked into is no reason to stop.
+    return any(os.path.exists(folder / mark) for mark in ("pyvenv.cfg", CACHE_TAG))  # noqa: PTH110
 
 
 def _named(cwd: Path, text: str) -> list[Path]:

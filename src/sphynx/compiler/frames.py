@@ -34,18 +34,25 @@ def user_error(error: BaseException, place: Layout, cwd: Path) -> CompileError:
 
 def describe(error: BaseException) -> str:
     """``Type: text`` on one line, as the last line of a traceback has it."""
-    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    text = error.msg if isinstance(error, SyntaxError) else _text(error)
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return f"{type(error).__name__}: {first}" if first else type(error).__name__
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # the error's own class is the user's code too
+        return ""
 
 
 def _advice(error: BaseException, place: Layout, cwd: Path) -> str | None:
     if isinstance(error, ModuleNotFoundError):
         looked = ", ".join(_shown(str(root), cwd) for root in place.roots)
         return f"install it, or put it below one of the import roots: {looked}"
-    if isinstance(error, ImportError) and "relative import" in str(error):
+    if isinstance(error, ImportError) and "relative import" in _text(error):
         return f"a relative import needs an __init__.py in {_shown(str(place.path.parent), cwd)}"
-    builder = re.match(r"(suite|case|variant)\(\) takes 0 positional arguments", str(error))
+    builder = re.match(r"(suite|case|variant)\(\) takes 0 positional arguments", _text(error))
     if isinstance(error, TypeError) and builder:
         return f'its fields are named: {builder[1]}(id="...", ...)'.replace(
             'variant(id="..."', 'variant(harness="..."'

@@ -115,6 +115,9 @@ class CommandHarness:
         return journal.trace(recorder.read_trace(text.decode("utf-8", "replace"))) if text else []
 
 
+_NO_BASH = b'command not found: "bash"'
+
+
 def passable(prompt: str) -> str:
     """The prompt, or ``StageError`` when no process can be given it in its environment."""
     if "\0" in prompt:
@@ -130,6 +133,8 @@ def _ended(result: ExecResult, journal: CommandJournal, lines: LineSplitter) -> 
     status, reason, cause = "finished", "", "harness"
     if result.timed_out:
         status, cause = "timed_out", "limit"
+    elif result.exit_code == 127 and result.stderr.startswith(_NO_BASH):
+        status, reason, cause = "failed", 'The agent could not start: there is no "bash" on PATH', "setup"
     elif journal.failure is not None:
         status, reason = "failed", journal.failure
     return TurnResult(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 
 import anyio
 
 from sphynx.contracts import ExecResult, HarnessSetup, Sandbox, TurnResult
 from sphynx.errors import StageError
-from sphynx.journal.events import Event
+from sphynx.journal.events import Event, Message
 
 
 class OracleHarness:
@@ -36,10 +37,14 @@ class OracleHarness:
         timeout_ms: int,
         emit: Callable[[Event], None],
     ) -> TurnResult:
-        """Run it; a solution that does not exit 0 fails the turn with its last words."""
+        """Run it; what it prints is the answer. One that does not exit 0 fails with its last words."""
         assert self._solution is not None
         with anyio.move_on_after(timeout_ms / 1000):
-            return _ended(await self._solution())
+            result = await self._solution()
+            said = result.stdout.decode("utf-8", "replace").strip()
+            if said:
+                emit(Message(role="assistant", text=said, at=int(time.time() * 1000)))
+            return _ended(result)
         return TurnResult("timed_out", cause="limit")
 
 

@@ -151,6 +151,7 @@ def _near(path: Path) -> Path | None:
     folder = path.parent
     if not folder.is_dir():
         return None
-    names = [item.name for item in folder.iterdir() if item.name.endswith("_eval.py") or item.is_dir()]
+    items = [item for item in folder.iterdir() if item.name.endswith("_eval.py") or item.is_dir()]
+    names = [item.name for item in items if item.exists()]
     found = difflib.get_close_matches(path.name, names, n=1)
     return folder / found[0] if found else None
