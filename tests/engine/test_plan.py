@@ -58,6 +58,20 @@ def test_numbers_out_of_range_are_refused(project: Project, options: dict[str, i
         plan_local([], project.options(**options))
 
 
+def test_a_case_that_no_file_has_is_refused_also_beside_one_that_is_there(project: Project) -> None:
+    """A misspelled name must not quietly run less than was asked for."""
+    project.suite("""
+        demo = suite(id="demo", prompt="x", variants=[AGENT], cases=[
+            case(id="adds", validate=command("true")), case(id="removes", validate=command("true"))])
+    """)
+    with pytest.raises(UsageError, match='no case "remove" in') as caught:
+        plan_local([], project.options(cases=("adds", "remove")))
+    assert caught.value.hint == 'did you mean "removes"?'
+    with pytest.raises(UsageError) as caught:
+        plan_local([], project.options(cases=("x", "y")))
+    assert caught.value.hint == "there are: adds, removes"
+
+
 def test_more_than_100_trials_in_a_batch_are_refused(project: Project) -> None:
     project.suite("""
         demo = suite(id="demo", prompt="x", variants=[AGENT],

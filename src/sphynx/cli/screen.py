@@ -77,7 +77,8 @@ class Screen:
         """A batch begins: its head line."""
         board = self.boards[batch.id] = Board.of(batch, self._earlier.get(batch.id, ()))
         if self._mode != "silent":
-            self._lines(["", *grid.head_lines(board, self._err.style, jobs=self._jobs)])
+            recorded = len(board.records)
+            self._lines(["", *grid.head_lines(board, self._err.style, jobs=self._jobs, recorded=recorded)])
 
     def trial_started(self, key: TrialKey) -> None:
         """A trial begins."""

@@ -24,6 +24,7 @@ from sphynx.engine.splitting import batches_of
 from sphynx.errors import UsageError
 from sphynx.registry import load_harness
 from sphynx.sandboxes.local_root import LocalRoot
+from sphynx.suite.fields import nearest
 from sphynx.suite.labels import select_variants
 
 
@@ -43,8 +44,7 @@ def plan_suites(compiled: Sequence[CompiledSuite], options: LocalOptions) -> Loc
     notes = [warning for suite in compiled for warning in suite.warnings]
     chosen = [(suite, choose_cases(suite, options.cases)) for suite in compiled]
     chosen = [(suite, cases) for suite, cases in chosen if cases]
-    if not chosen:
-        raise _no_case(compiled, options.cases)
+    _check_cases(compiled, options.cases)
     planned = []
     for suite, cases in chosen:
         variants = choose_variants(suite, options.variants, notes)
@@ -80,12 +80,18 @@ def choose_cases(suite: CompiledSuite, wanted: Sequence[str]) -> list[CompiledCa
     return [case for case in suite.cases if not wanted or case.case.id in wanted]
 
 
-def _no_case(compiled: Sequence[CompiledSuite], wanted: Sequence[str]) -> UsageError:
+def _check_cases(compiled: Sequence[CompiledSuite], wanted: Sequence[str]) -> None:
+    """``UsageError`` for names no suite has: a case that is quietly left out would look like a pass."""
     ids = list(dict.fromkeys(case.case.id for suite in compiled for case in suite.cases))
+    unknown = [name for name in dict.fromkeys(wanted) if name not in ids]
+    if not unknown:
+        return
     files = list(dict.fromkeys(suite.file for suite in compiled))
     where = files[0] if len(files) == 1 else f"{len(files)} files"
-    named = " or ".join(f'"{case}"' for case in wanted)
-    return UsageError(f"no case {named} in {where}", hint=f"there are: {', '.join(ids)}", issues=ids)
+    named = " or ".join(f'"{case}"' for case in unknown)
+    near = nearest(unknown[0], ids) if len(unknown) == 1 else None
+    hint = f'did you mean "{near}"?' if near else f"there are: {', '.join(ids)}"
+    raise UsageError(f"no case {named} in {where}", hint=hint, issues=ids)
 
 
 def choose_variants(suite: CompiledSuite, wanted: Sequence[str], notes: list[str]) -> list[CompiledVariant]:

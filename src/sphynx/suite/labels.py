@@ -39,7 +39,9 @@ def _loose(wanted: str, variants: Sequence[Variant], file: str) -> list[int]:
         return places
     if fitting:
         lead = f'{file}: variant "{wanted}" is ambiguous, it fits {len(fitting)} variants'
-        raise UsageError("\n  ".join([lead, *fitting]), issues=fitting)
+        raise UsageError(
+            "\n  ".join([lead, *fitting]), hint="name one of them, or repeat --variant", issues=fitting
+        )
     every = labels(variants)
     near = nearest(wanted, every)
     raise UsageError(

@@ -37,6 +37,15 @@ def test_the_final_grid_says_what_may_be_concluded() -> None:
     ]
 
 
+def test_a_resumed_run_says_how_much_is_left() -> None:
+    board = Board.of(batch("command/steady"), [trial("passed", 1)])
+    head = "hello (examples/hello_eval.py)  1 case × 1 variant × 3 trials = 3 trials"
+    assert grid.head_lines(board, WIDE, jobs=4, recorded=1) == [f"{head}, 2 left to run, 2 at a time"]
+    done = Board.of(batch("command/steady"), [trial("passed", n) for n in (1, 2, 3)])
+    assert grid.head_lines(done, WIDE, jobs=4, recorded=3) == [f"{head}, all of them recorded"]
+    assert grid.head_lines(board, WIDE) == [head]
+
+
 def test_what_finds_no_room_goes_onto_a_second_line() -> None:
     board = Board.of(batch("command/steady", "command/flaky"), MIXED)
     lines = grid.final_lines(board, replace(WIDE, width=60))

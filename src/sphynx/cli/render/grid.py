@@ -20,8 +20,11 @@ class _Column(NamedTuple):
     right: bool = False
 
 
-def head_lines(board: Board, style: Style, *, jobs: int | None = None) -> list[str]:
-    """``hello (hello_eval.py)  1 case × 2 variants × 3 trials = 6 trials, 2 at a time``."""
+def head_lines(board: Board, style: Style, *, jobs: int | None = None, recorded: int = 0) -> list[str]:
+    """``hello (hello_eval.py)  1 case × 2 variants × 3 trials = 6 trials, 2 at a time``.
+
+    ``recorded`` trials of an earlier run are not run again.
+    """
     cases = len({row.case_id for row in board.rows})
     variants = len({row.label for row in board.rows})
     counts = {len(row.cells) for row in board.rows}
@@ -29,7 +32,10 @@ def head_lines(board: Board, style: Style, *, jobs: int | None = None) -> list[s
     shape = f"{figures.plural(cases, 'case')} × {figures.plural(variants, 'variant')}"
     if len(counts) == 1 and cases * variants * max(counts) == total:
         shape += f" × {figures.plural(max(counts), 'trial')}"
-    pace = f", {min(jobs, total)} at a time" if jobs and jobs > 1 and total > 1 else ""
+    left = total - recorded
+    pace = f", {min(jobs, left)} at a time" if jobs and jobs > 1 and left > 1 else ""
+    if left < total:
+        pace = f", {left} left to run{pace}" if left else ", all of them recorded"
     name = style.paint(board.batch.suite_name, "bold")
     parts = [f"{name} ({board.batch.file})", f"{shape} = {figures.plural(total, 'trial')}{pace}"]
     return fold(parts, "  ", style.width, "")
