@@ -20,6 +20,7 @@ from sphynx.engine.plan import local_root, plan_local, plan_suites
 from sphynx.errors import UsageError
 from sphynx.importers.skill_lint import lint_skill
 from sphynx.importers.template import python_name
+from sphynx.suite import harness_names
 from sphynx.suite.skills.folder import (
     MAIN,
     NOT_SHIPPED,
@@ -185,7 +186,7 @@ def _eval_file(skill: Skill, evals: Sequence[Path], request: SkillRequest) -> st
         "agents": agents,
         "arms": arms,
         "use": request.use,
-        "judge": request.judge or agents[0],
+        "judge": request.judge or next((one for one in agents if _can_judge(one)), DEFAULT_AGENT),
         "trials": DEFAULT_TRIALS,
         **({"old": f"./{BEFORE}"} if request.old_ref else {}),
         **({"skip_invalid": True} if request.skip_invalid else {}),
@@ -197,6 +198,11 @@ def _eval_file(skill: Skill, evals: Sequence[Path], request: SkillRequest) -> st
         told = ", ".join(f"{key}={value!r}" for key, value in given.items())
         lines.append(f"{python_name(path.stem)} = skill_suite({skill.root.name!r}, {told})")
     return "\n".join([*lines, ""])
+
+
+def _can_judge(agent: str) -> bool:
+    harness = agent.partition("/")[0]
+    return harness != "command" and harness not in harness_names.LOCAL
 
 
 def _with_cases(
