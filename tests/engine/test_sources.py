@@ -187,6 +187,22 @@ def test_credentials_are_split_off_and_known_in_every_form() -> None:
     assert split_credentials("ssh://git@example.com/a.git").url == "ssh://git@example.com/a.git"
 
 
+@pytest.mark.parametrize(
+    ("url", "clean"),
+    [
+        ("file://me:pass-word-1@localhost/srv/a.git", "file://localhost/srv/a.git"),
+        ("ssh://git:pass-word-1@example.com:22/a.git", "ssh://git@example.com:22/a.git"),
+        ("git://me:pass-word-1@example.com/a.git", "git://me@example.com/a.git"),
+    ],
+)
+def test_a_password_no_protocol_would_use_is_dropped(url: str, clean: str) -> None:
+    """Git would show it in the process list and keep it in the workspace."""
+    found = split_credentials(url)
+    assert found.url == clean
+    assert "pass-word-1" in found.secrets
+    assert not found.env
+
+
 def test_gits_reason_is_the_line_that_says_why() -> None:
     text = "Cloning into 'x'...\nremote: Repository not found.\nfatal: repository 'u' not found\n"
     assert git_reason(text) == "repository 'u' not found"

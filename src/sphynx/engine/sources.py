@@ -46,12 +46,16 @@ class CloneUrl:
 
 
 def split_credentials(url: str) -> CloneUrl:
-    """Take user and password out of an http(s) URL. Other URLs come back as they are."""
+    """Take user and password out of an http(s) URL. Of others, which have no use for it, the password goes."""
     parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or "@" not in parts.netloc:
-        return CloneUrl(url)
     userinfo, _, host = parts.netloc.rpartition("@")
     user, colon, password = userinfo.partition(":")
+    if parts.scheme not in ("http", "https") or not userinfo:
+        if not password:
+            return CloneUrl(url)
+        netloc = host if parts.scheme == "file" or not user else f"{user}@{host}"
+        clean = urlunsplit((parts.scheme, netloc, parts.path, parts.query, ""))
+        return CloneUrl(clean, (userinfo, password, unquote(password)))
     basic = base64.b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode()
     clean = urlunsplit((parts.scheme, host, parts.path, parts.query, ""))
     secret = password if colon and password else user
