@@ -36,7 +36,7 @@ def stored(suite: Suite, case: Case, prompt: str, contents: Contents | None) -> 
         "cache": case.cache,
         "maxTurns": case.max_turns,
         "timeoutMs": case.timeout_ms,
-        "x-sphynx": {**beyond_wire(case), **({"mocks": code} if suite.mocks else {})},
+        "x-sphynx": {**beyond_wire(case), **_mocks(suite, case, code)},
     }
 
 
@@ -54,6 +54,20 @@ def beyond_wire(case: Case) -> dict[str, Any]:
     if case.fixtures:
         out["fixtures"] = dict(case.fixtures)
     return out
+
+
+def mock_names(suite: Suite) -> dict[str, list[str]]:
+    """The suite's mocks by kind; what they do is in the bundle."""
+    kinds = {"mcp": suite.mcp, "cli": suite.cli, "api": suite.api}
+    return {kind: [mock.label for mock in mocks] for kind, mocks in kinds.items() if mocks}
+
+
+def _mocks(suite: Suite, case: Case, code: str) -> dict[str, Any]:
+    """A case without functions of its own has no other part that stands for its mocks' code."""
+    if not suite.mocks:
+        return {}
+    names: dict[str, Any] = mock_names(suite)
+    return {"mocks": names if case.checks or case.prepare else {**names, "code": code}}
 
 
 def _asked(judge: JudgeSpec) -> dict[str, Any]:

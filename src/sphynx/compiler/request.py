@@ -7,7 +7,7 @@ from typing import Any, get_args
 from pydantic import ValidationError
 
 from sphynx.compiler.compiled import CompiledCase, CompiledSuite, CompiledVariant
-from sphynx.compiler.definition import beyond_wire, judge_value, source_value, user_value
+from sphynx.compiler.definition import beyond_wire, judge_value, mock_names, source_value, user_value
 from sphynx.compiler.es_module import es_module, pack
 from sphynx.compiler.profiles import Profile
 from sphynx.compiler.sources import captured
@@ -77,6 +77,14 @@ def _case(
     beyond = beyond_wire(case)
     if isinstance(case.solution, str):
         beyond["solution"] = case.solution
+    if compiled.suite.mocks:
+        if not case.checks and not case.prepare:
+            raise CompileError(
+                f'case "{case.id}" has mocks and no Python function that would bring them to a server',
+                tag="MocksNotOnWire",
+                hint="give it a check that is a function, or run it with --local",
+            )
+        beyond["mocks"] = mock_names(compiled.suite)
     if beyond:
         out["x-sphynx"] = beyond
     return out

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from sphynx.contracts import ExecResult, GuestRequest, Sandbox
+from sphynx.engine.shown import Shown
 from sphynx.errors import StageError
 from sphynx.guest.mocks.serving import FOLDER
 from sphynx.journal.events import ToolCall
@@ -71,7 +72,9 @@ class TrialMocks:
             env={},
             timeout_ms=_WHOLE_TRIAL_MS,
         )
-        self._task = asyncio.create_task(self._box.guest(request, on_frame=self._take))
+        shown = Shown(self._trial.redactor, lambda text: self._trial.show("mocks", text))
+        serving = self._box.guest(request, on_frame=self._take, on_output=shown.feed)
+        self._task = asyncio.create_task(serving)
         self._task.add_done_callback(lambda task: self._news.set())
         with suppress(TimeoutError):
             async with asyncio.timeout(START_S):
@@ -107,6 +110,8 @@ class TrialMocks:
     async def stop(self) -> None:
         """End them."""
         self.journalled = False
+        if self.dropped:
+            self._trial.notes.append(f"{self.dropped} calls of mocks were not kept")
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])

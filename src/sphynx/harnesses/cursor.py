@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from sphynx.contracts import HarnessSetup, Sandbox
-from sphynx.harnesses.cli_agent import CliAgent, Launch, prepend
+from sphynx.harnesses.cli_agent import CliAgent, Launch, prepend, read_object
 from sphynx.harnesses.installing import Recipe, TarballRecipe
-from sphynx.harnesses.mcp_config import complete, standard
+from sphynx.harnesses.mcp_config import complete, joined, standard
 from sphynx.harnesses.transcripts.cursor import CursorReader
 from sphynx.harnesses.transcripts.reading import Reader
 
@@ -30,7 +30,12 @@ class CursorHarness(CliAgent):
     key_names: ClassVar[tuple[str, ...]] = (_KEY,)
 
     async def begin(self, box: Sandbox, setup: HarnessSetup) -> None:
-        await complete(box, f"{box.workspace}/.cursor/mcp.json", self.name, standard(setup))
+        if setup.mcp_servers:
+            # In the home: a file in the workspace would be among the agent's changes.
+            brought = f"{box.workspace}/.cursor/mcp.json" if _MCP in setup.profile_files else ""
+            there = await read_object(box, brought) if brought else {}
+            joined(self.name, there.get("mcpServers") or {}, setup.mcp_servers)
+            await complete(box, f"{box.home}/.cursor/mcp.json", self.name, standard(setup))
         await prepend(box, f"{box.workspace}/AGENTS.md", setup.system_prompt)
 
     def launch(self, box: Sandbox, setup: HarnessSetup, session_id: str | None) -> Launch:
