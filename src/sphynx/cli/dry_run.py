@@ -15,6 +15,7 @@ from sphynx.cli.render.summary import run_cost
 from sphynx.cli.render.text import pad, width
 from sphynx.engine import LocalPlan, Need, PlannedSuite, list_batches, read_batch
 from sphynx.engine.batch import harness_version
+from sphynx.engine.judging import missing_for
 from sphynx.errors import ExitCode
 from sphynx.registry import load_harness
 from sphynx.sandboxes.local_root import LocalRoot, install_key
@@ -30,7 +31,7 @@ def report(run: Run) -> int:
     out, plan = run.out, run.plan
     for suite in plan.suites:
         out.line(_head(suite, out.style, plan))
-    facts = [*_needs(plan, out.style), *_harnesses(plan)]
+    facts = [*_needs(plan, out.style), *_judges(plan, out.style), *_harnesses(plan)]
     for line in _lines(facts) + _history(plan):
         out.line(line)
     if not plan.missing:
@@ -75,6 +76,18 @@ def _needs(plan: LocalPlan, style: Style) -> list[_Fact]:
             state = f"{style.paint('missing', 'red')}{why}   hint: export {name}=..."
         found.append(_Fact("needs", name, state))
     return found
+
+
+def _judges(plan: LocalPlan, style: Style) -> list[_Fact]:
+    """The judges and whether they can be asked. A key they lack is no reason not to start."""
+    found: dict[str, _Fact] = {}
+    for judge in [judge for suite in plan.suites for case in suite.cases for judge in case.case.judges]:
+        missing = missing_for(judge, plan.options.env)
+        asked = f"{judge.harness or judge.provider}/{judge.model}"
+        times = f", {judge.votes} times" if judge.votes > 1 else ""
+        without = style.paint(f"   {missing}: without it trials are void", "yellow") if missing else ""
+        found.setdefault(judge.name, _Fact("judges", judge.name, f"{asked}{times}{without}"))
+    return list(found.values())
 
 
 def _harnesses(plan: LocalPlan) -> list[_Fact]:

@@ -72,6 +72,17 @@ async def ask(
     return Judged(record, spends, _score(judge, judgment))
 
 
+def missing_for(judge: JudgeSpec, env: Mapping[str, str]) -> str:
+    """What a judge lacks to be asked, for people; empty when it lacks nothing."""
+    if judge.harness is None:
+        return provider_judge.missing_key(judge, env)
+    try:
+        agent(judge.harness, judge.model, env=env, timeout_ms=judge.timeout_ms, show=None, who="judge")
+    except StageError as error:
+        return error.message
+    return ""
+
+
 def verdict(code: Status, judged: Sequence[Mapping[str, Any]]) -> tuple[Status, int, list[str]]:
     """What code checks and judges together mean: status, exit code, void fields.
 

@@ -95,5 +95,5 @@ def needs_of_case(case: Case, env: Mapping[str, str]) -> Iterator[Need]:
     user = case.user
     if isinstance(user, SimulatedUser) and user.harness is None:
         provider = route(configured(env)).provider
-        why = f"{configured(env)} plays the person of a case ({MODEL_NAME} names another model)"
+        why = f"{configured(env)} plays people; {MODEL_NAME} names another model"
         yield Need(provider.key_name, bool(provider.key(env)), why)

@@ -11,6 +11,7 @@ from sphynx.compiler.compiled import CompiledSuite, CompiledVariant
 from sphynx.engine.agents import choose_versions, versions_of, with_logins
 from sphynx.engine.batch_folder import find_batch, read_batch
 from sphynx.engine.options import LocalOptions, LocalPlan, PlannedSuite
+from sphynx.engine.people import user_model
 from sphynx.engine.plan import check_options, local_root, needs_of
 from sphynx.errors import UsageError
 from sphynx.schema.records import BatchRecord, RunPlan, TrialRecord
@@ -42,7 +43,7 @@ def plan_resume(batch_id: str, options: LocalOptions) -> LocalPlan:
         earlier=stands,
         resumed=record,
     )
-    _check_unchanged(planned, record)
+    _check_unchanged(planned, record, options)
     choose_versions([planned], versions_of(record.x))
     isolate = options.isolate or record.isolation != "none"
     options = replace(options, isolate=isolate)
@@ -73,13 +74,20 @@ def _chosen(found: Sequence[T], wanted: Sequence[str], name: Callable[[T], str])
     return [by_name[key] for key in dict.fromkeys(wanted) if key in by_name]
 
 
-def _check_unchanged(planned: PlannedSuite, record: BatchRecord) -> None:
+def _check_unchanged(planned: PlannedSuite, record: BatchRecord, options: LocalOptions) -> None:
     cases = {case.case.id: case.definition_hash for case in planned.cases}
+    people = {case.case.id: user_model(case.case, options.env) for case in planned.cases}
     variants = {variant.label: variant for variant in planned.variants}
     for run in record.runs:
         if cases.get(run.case_id) != run.definition_hash:
             what = "has changed" if run.case_id in cases else "is gone"
             raise _changed(f'{record.file}: case "{run.case_id}" {what}', record)
+        if people[run.case_id] != run.user_model:
+            was = run.user_model or "nobody"
+            now = people[run.case_id] or "nobody"
+            raise _changed(
+                f'{record.file}: case "{run.case_id}": its person went from {was} to {now}', record
+            )
         variant = variants.get(run.variant)
         what = "the variant is gone" if variant is None else _difference(variant, run)
         if what:

@@ -34,7 +34,9 @@ def missing_key(judge: JudgeSpec, env: Mapping[str, str]) -> str:
     """What is missing to ask the provider, for people; empty when nothing is."""
     provider = PROVIDERS[judge.provider or "openai"]
     return (
-        "" if provider.key(env) else f"{provider.key_name} is not set, which a {provider.label} judge needs"
+        ""
+        if provider.key(env)
+        else f"{provider.key_name} is not set, which judges asked through {provider.label} need"
     )
 
 

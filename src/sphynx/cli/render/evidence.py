@@ -14,7 +14,8 @@ _LINES = 60
 
 
 def evidence_lines(record: TrialRecord, style: Style) -> list[str]:
-    """Per check that failed or broke: what it printed, a command's output, an exception."""
+    """Per check that failed or broke: what it printed, a command's output, an exception, and what a judge
+    answered that was no verdict."""
     lines: list[str] = []
     for check in record.validations:
         if check.get("status") not in ("failed", "error"):
@@ -25,6 +26,8 @@ def evidence_lines(record: TrialRecord, style: Style) -> list[str]:
         if check.get("kind") == "command":
             own += _value("stdout", check.get("output"), style)
             own += _value("stderr", check.get("error"), style)
+        elif check.get("kind") == "judge":
+            own += _value("answer", check.get("output"), style) if check["status"] == "error" else []
         else:
             own += _value("error", check.get("error"), style)
         if own:

@@ -20,14 +20,14 @@ def verdict_lines(record: TrialRecord, style: Style, *, every: bool = False) -> 
         indent = " " * (len(line) - len(line.lstrip(" ")))
         lines += [indent + part for part in wrap(line.lstrip(" "), style.width - len(indent))]
     if every:
-        lines += _passing(record)
+        lines += _passing(record, style)
     else:
         for note in record.notes:
             lines += ["    " + part for part in wrap(f"note: {one_line(note)}", style.width - 4)]
     return [_coloured(line, style) for line in lines]
 
 
-def _passing(record: TrialRecord) -> list[str]:
+def _passing(record: TrialRecord, style: Style) -> list[str]:
     lines: list[str] = []
     for item in record.validations:
         if item.get("status") in ("passed", "skipped"):
@@ -36,6 +36,9 @@ def _passing(record: TrialRecord) -> list[str]:
             timing = f" · {verdict.duration(took)}" if isinstance(took, int | float) else ""
             skipped = " · skipped" if item["status"] == "skipped" else ""
             lines.append(f"    {mark} {item.get('name') or 'check'}{timing}{skipped}")
+            if item.get("kind") == "judge" and item["status"] == "passed":
+                # Why a judge was content is as much of a result as why it was not.
+                lines += ["      " + part for part in wrap(one_line(item["message"]), style.width - 6)]
     return lines
 
 
