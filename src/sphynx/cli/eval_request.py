@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sphynx.engine import LocalOptions
 from sphynx.engine.options import default_jobs
-from sphynx.errors import UsageError
 from sphynx.engine.skills import DEFAULT_AGENT, SkillRequest
-
+from sphynx.errors import UsageError
 from sphynx.suite.skills.suites import ARMS
+
 
 @dataclass(frozen=True, slots=True)
 class EvalRequest:
@@ -35,13 +36,13 @@ class EvalRequest:
     use_login: bool = False
     dry_run: bool = False
     self_test: bool = False
-
     skill: SkillRequest = field(default_factory=SkillRequest)
     yes: bool = False
     markdown: Path | None = None
     skill_report: Path | None = None
     export_benchmark: Path | None = None
     baseline: str | None = None
+
     def check(self) -> None:
         """Raise ``UsageError`` for options that do not go together, before anything is read or started."""
         if self.timeout_s is not None and not self.timeout_s > 0:  # also what is not a number

@@ -46,7 +46,7 @@ class CloneUrl:
 
 
 def split_credentials(url: str) -> CloneUrl:
-    """Take user and password out of an http(s) URL. Of others, which have no use for it, the password goes."""
+    """Take user and password out of an http(s) URL. Of others, which have no use for it, a password goes."""
     parts = urlsplit(url)
     userinfo, _, host = parts.netloc.rpartition("@")
     user, colon, password = userinfo.partition(":")
