@@ -86,6 +86,12 @@ class ClaudeHarness(CliAgent):
 
     async def complete(self, box: Sandbox, reader: Reader, ended: ExecResult) -> list[Event]:
         assert isinstance(reader, ClaudeReader)
+        session = reader.notes.session_id
+        if reader.total is None and session:
+            files = 'cat "$1"/projects/*/"$2".jsonl'
+            argv = ["/bin/sh", "-c", files, "sh", f"{box.home}/.claude", session]
+            found = await box.exec(argv, timeout_ms=5_000, keep=64_000_000)
+            reader.count_session(found.stdout.splitlines())
         self._total = reader.total or self._total
         return []
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import anyio
 
-from sphynx.contracts import HarnessSetup, Sandbox
+from sphynx.contracts import ExecResult, HarnessSetup, Sandbox
 from sphynx.harnesses.cli_agent import CliAgent, Launch, filled, now_ms, prepend, read_object, write_object
 from sphynx.harnesses.installing import NpmRecipe, Recipe
 from sphynx.harnesses.mcp_config import complete, standard
@@ -94,6 +94,12 @@ class GeminiHarness(CliAgent):
             events += await self._session_events(box, reader)
             if reader.waiting:
                 await anyio.sleep(_PAUSE_S)
+        return events
+
+    async def complete(self, box: Sandbox, reader: Reader, ended: ExecResult) -> list[Event]:
+        assert isinstance(reader, GeminiReader)
+        events = await self._session_events(box, reader)
+        reader.count_steps()
         return events
 
     async def _session_events(self, box: Sandbox, reader: GeminiReader) -> list[Event]:

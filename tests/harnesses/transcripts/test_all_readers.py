@@ -227,6 +227,7 @@ def test_a_command_is_taken_out_of_the_shell_around_it(wrapped: str, plain: str)
     [
         ('[API Error: {"error":{"code":401,"message":"bad key"}}]', "bad key"),
         ("[API Error: 401 no]", "401 no"),
+        ("[API Error: slow down]\nPlease wait and try again later.", "slow down"),
         ('401: {"error": {"message": "bad key"}}', "401: bad key"),
         ('{"error": {"message": 5}}', '{"error": {"message": 5}}'),
         ('{"error": "x"}', '{"error": "x"}'),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from harnesses.transcripts.claude_lines import calls, says
 from harnesses.transcripts.claude_lines import result as tool_result
 from harnesses.transcripts.recordings import lines_of, read, recorded
 from sphynx.harnesses.transcripts.claude import ClaudeReader
+from sphynx.journal.events import Usage
 
 
 class TestClaude:
@@ -22,6 +24,33 @@ class TestClaude:
         assert usage is not None and turn.notes.usage is not None
         assert (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens) == (600, 50, 400)
         assert usage.cost_usd == pytest.approx(turn.notes.usage.cost_usd)
+
+    def test_a_turn_that_broke_off_is_counted_from_the_session_file(self) -> None:
+        spent = {
+            "input_tokens": 6,
+            "cache_read_input_tokens": 4,
+            "cache_creation_input_tokens": 1,
+            "output_tokens": 5,
+        }
+        pieces = [
+            {"type": "assistant", "message": {"id": number, "content": [], "usage": spent}}
+            for number in "aabb"
+        ]
+        lines = [
+            b"junk",
+            b'{"type": "user", "message": {"content": "x"}}',
+            *(json.dumps(p).encode() for p in pieces),
+        ]
+        reader = ClaudeReader(before=Usage(6, 5, 4, 1))
+        reader.count_session([])
+        assert reader.notes.usage is None
+        reader.count_session(lines)
+        assert reader.notes.usage == Usage(6, 5, 4, 1, 16)
+        told = ClaudeReader()
+        read("claude", list(lines_of("claude", "first-turn")), reader=told)
+        usage = told.notes.usage
+        told.count_session(lines)
+        assert told.notes.usage == usage, "what the program counted itself stands"
 
     def test_the_price_of_a_model_without_a_list_price_is_not_known(self) -> None:
         usage = recorded("claude", "unpriced-model").notes.usage

@@ -58,5 +58,9 @@ class TestQwen:
         usage = read("qwen", [result], reader=QwenReader(before=first.total)).notes.usage
         assert usage == Usage(600, 50, 400, 0, 1050)
 
+    def test_a_turn_that_broke_off_is_counted_message_by_message(self) -> None:
+        turn = read("qwen", list(lines_of("qwen", "suite")[:-1]), code=137)
+        assert turn.notes.usage == Usage(3000, 250, 2000, 0, 5250)
+
     def test_a_result_without_counters_leaves_them_unknown(self) -> None:
         assert read("qwen", [{"type": "result", "subtype": "success", "is_error": False}]).notes.usage is None

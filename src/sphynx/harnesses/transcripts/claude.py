@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -32,7 +32,7 @@ _QUIET = frozenset(
 """System lines that are understood and say nothing for the journal."""
 
 
-class _Block(msgspec.Struct):
+class _Block(msgspec.Struct, gc=False):
     type: str
     text: str = ""
     id: str = ""
@@ -43,19 +43,21 @@ class _Block(msgspec.Struct):
     is_error: bool | None = None
 
 
-class _Message(msgspec.Struct):
-    content: list[_Block] | str = []
-    model: str | None = None
-
-
-class _Tokens(msgspec.Struct):
+class _Tokens(msgspec.Struct, gc=False):
     input_tokens: int = 0
     output_tokens: int = 0
     cache_read_input_tokens: int = 0
     cache_creation_input_tokens: int = 0
 
 
-class _Spent(msgspec.Struct, rename="camel"):
+class _Message(msgspec.Struct, gc=False):
+    content: list[_Block] | str = []
+    id: str = ""
+    model: str | None = None
+    usage: _Tokens | None = None
+
+
+class _Spent(msgspec.Struct, rename="camel", gc=False):
     input_tokens: int = 0
     output_tokens: int = 0
     cache_read_input_tokens: int = 0
@@ -63,7 +65,7 @@ class _Spent(msgspec.Struct, rename="camel"):
     cost_basis: str | None = None
 
 
-class ClaudeLine(msgspec.Struct):
+class ClaudeLine(msgspec.Struct, gc=False):
     """Every field the reader looks at; the rest of a line is skipped undecoded."""
 
     type: str
@@ -75,12 +77,12 @@ class ClaudeLine(msgspec.Struct):
     tool_use_result: Any = None
     is_error: bool = False
     result: str | None = None
-    errors: list[Any] = []
+    errors: list[Any] | None = None
     error: Any = None
     api_error_status: Any = None
     terminal_reason: str | None = None
     usage: _Tokens | None = None
-    model_usage: dict[str, _Spent] = msgspec.field(default_factory=dict, name="modelUsage")
+    model_usage: dict[str, _Spent] | None = msgspec.field(default=None, name="modelUsage")
     total_cost_usd: float | None = None
     qwen_code_version: str = ""
 
@@ -93,7 +95,7 @@ class ClaudeReader:
         self.total: Usage | None = None
         """Counters of the whole session: tokens of every model it used, and what they cost if known."""
         self._before = before
-        self._decoder = msgspec.json.Decoder(ClaudeLine)
+        self._decode = msgspec.json.Decoder(ClaudeLine).decode
         self._open: dict[str, Call] = {}
         self._result: ClaudeLine | None = None
         self._retrying: str | None = None
@@ -101,7 +103,7 @@ class ClaudeReader:
 
     def read(self, line: bytes, now: int) -> Sequence[Event]:
         try:
-            record = self._decoder.decode(line)
+            record = self._decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return set_aside(self.notes, line)
         kind = record.type
@@ -138,29 +140,59 @@ class ClaudeReader:
             return _NOTHING
         if mine and message.model:
             self.notes.model = message.model
+        self.said(message)
         events: list[Event] = []
         for block in _blocks(message):
-            if block.type == "text" and mine and block.text:
-                events.append(Message("assistant", block.text, at=now))
-            elif block.type == "tool_use":
+            kind = block.type
+            if kind == "tool_use":
                 self._open[block.id] = Call(block.id, block.name, block.input, now)
-            elif block.type in ("thinking", "redacted_thinking"):
+            elif kind == "text" and mine and block.text:
+                events.append(Message("assistant", block.text, at=now))
+            elif kind in ("thinking", "redacted_thinking"):
                 self.notes.thinking += 1
         return events
 
     def _results(self, message: _Message, detail: Any, now: int) -> Sequence[Event]:
         events: list[Event] = []
         for block in _blocks(message):
-            if block.type != "tool_result" or block.tool_use_id not in self._open:
+            call = self._open.pop(block.tool_use_id, None) if block.type == "tool_result" else None
+            if call is None:
                 continue
-            call, failed = self._open.pop(block.tool_use_id), bool(block.is_error)
-            text = as_text(block.content) or ""
+            failed = block.is_error is True
+            content = block.content
+            text = content if type(content) is str else as_text(content) or ""
             end = self.shell_end(call, text, failed, detail) if call.kind == "shell" else None
             events.append(settled(call, text, failed=failed, now=now, end=end))
         return events
 
+    def count_session(self, lines: Iterable[bytes]) -> None:
+        """Count from the session's own file, for a turn that broke off before it told its counters.
+
+        Each message stands there once per piece, with its final counts; a price does not.
+        """
+        spent: dict[str, _Tokens] = {}
+        for line in lines:
+            try:
+                record = self._decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                continue
+            message = record.message
+            if record.type == "assistant" and message is not None and message.usage is not None:
+                spent[message.id] = message.usage
+        if spent and self._result is None:
+            self.total = token_usage(
+                input=sum(part.input_tokens for part in spent.values()),
+                output=sum(part.output_tokens for part in spent.values()),
+                cache_read=sum(part.cache_read_input_tokens for part in spent.values()),
+                cache_write=sum(part.cache_creation_input_tokens for part in spent.values()),
+            )
+            self.notes.usage = self.share(self.total)
+
     def begun(self, record: ClaudeLine) -> None:
         """The session's first line came in."""
+
+    def said(self, message: Any) -> None:
+        """A piece of the model's message came in."""
 
     def shell_end(self, call: Call, text: str, failed: bool, detail: Any) -> ShellEnd | None:
         """How a shell command ended; ``None`` when it was refused and never ran."""
@@ -182,7 +214,7 @@ class ClaudeReader:
 
     def usage(self, record: ClaudeLine) -> tuple[Usage | None, Usage | None]:
         """Counters of the session and of this turn, from the last line."""
-        spent = list(record.model_usage.values())
+        spent = list((record.model_usage or {}).values())
         if not spent:
             return None, None
         invented = any(part.cost_basis == "unknown" for part in spent)
@@ -203,7 +235,8 @@ class ClaudeReader:
         record = self._result
         if record is None:
             return died(exit)
-        reason = clipped([*map(_text_of, record.errors), _text_of(record.error), record.result, self._said])
+        errors = [*(record.errors or ()), record.error]
+        reason = clipped([*map(_text_of, errors), record.result, self._said])
         if record.subtype in ("error_max_turns", "error_max_budget_usd"):
             return Outcome("limit", reason or record.subtype, "limit")
         if not record.is_error and record.subtype == "success" and exit.code == 0:
@@ -220,7 +253,7 @@ class ClaudeReader:
 
 def _blocks(message: _Message) -> list[_Block]:
     content = message.content
-    return [_Block("text", text=content)] if isinstance(content, str) else content
+    return content if type(content) is list else [_Block("text", text=str(content))]
 
 
 def _texts(message: _Message) -> list[str]:

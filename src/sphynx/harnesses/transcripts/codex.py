@@ -25,18 +25,18 @@ from sphynx.journal.events import Command, Event, FileChange, Message, Started, 
 _NOTHING: tuple[Event, ...] = ()
 
 
-class _Tokens(msgspec.Struct):
+class _Tokens(msgspec.Struct, gc=False):
     input_tokens: int = 0
     cached_input_tokens: int = 0
     cache_write_input_tokens: int = 0
     output_tokens: int = 0
 
 
-class _Change(msgspec.Struct):
+class _Change(msgspec.Struct, gc=False):
     path: str
 
 
-class _Item(msgspec.Struct):
+class _Item(msgspec.Struct, gc=False):
     type: str
     id: str = ""
     text: str = ""
@@ -55,7 +55,7 @@ class _Item(msgspec.Struct):
     prompt: Any = None
 
 
-class _Line(msgspec.Struct):
+class _Line(msgspec.Struct, gc=False):
     type: str
     thread_id: str | None = None
     item: _Item | None = None

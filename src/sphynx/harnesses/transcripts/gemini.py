@@ -22,8 +22,9 @@ from sphynx.harnesses.transcripts.reading import (
     set_aside,
     token_usage,
 )
-from sphynx.harnesses.transcripts.tool_events import Call, ShellEnd, settled, signalled, unfinished
-from sphynx.journal.events import Event, Message, Started, Usage
+from sphynx.harnesses.transcripts.tool_events import NAMING, Call, ShellEnd, settled, signalled, unfinished
+from sphynx.journal.events import Event, Message, Started, ToolCall, Usage
+from sphynx.journal.tool_names import kind_of
 
 _NOTHING: tuple[Event, ...] = ()
 _REPORT = re.compile(
@@ -36,14 +37,14 @@ _NOISE = ("YOLO mode is enabled", "Ripgrep is not available", "Warning: ", "[STA
 """What it says on stderr in every run."""
 
 
-class _Stats(msgspec.Struct):
+class _Stats(msgspec.Struct, gc=False):
     total_tokens: int = 0
     input_tokens: int = 0
     cached: int = 0
     models: dict[str, Any] = {}
 
 
-class _Line(msgspec.Struct):
+class _Line(msgspec.Struct, gc=False):
     type: str
     session_id: str | None = None
     model: str | None = None
@@ -51,7 +52,7 @@ class _Line(msgspec.Struct):
     content: str = ""
     tool_name: str = ""
     tool_id: str = ""
-    parameters: Any = None
+    parameters: msgspec.Raw = msgspec.Raw(b"null")
     status: str | None = None
     output: Any = None
     error: Any = None
@@ -84,7 +85,7 @@ class GeminiReader:
 
     def __init__(self) -> None:
         self.notes = Notes()
-        self._decoder = msgspec.json.Decoder(_Line)
+        self._decode = msgspec.json.Decoder(_Line).decode
         self._open: dict[str, Call] = {}
         self._held: deque[Event | _Result] = deque()
         self._results: dict[str, _Result] = {}
@@ -101,13 +102,24 @@ class GeminiReader:
 
     def read(self, line: bytes, now: int) -> Sequence[Event]:
         try:
-            record = self._decoder.decode(line)
+            record = self._decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return set_aside(self.notes, line)
-        if record.type == "message":
+        kind = record.type
+        if kind == "message":
             if record.role == "assistant":
                 self._text.append(record.content)
             return _NOTHING
+        if not (self._text or self._held):
+            # Nothing is to be said before it, which is most lines of a long turn.
+            if kind == "tool_use":
+                self._open[record.tool_id] = _called(record, now)
+                return _NOTHING
+            if kind == "tool_result":
+                call = self._open.get(record.tool_id)
+                if call is not None and call.command is None:
+                    del self._open[record.tool_id]
+                    return (_answered(call, record, now),)
         events = self._message(now) if self._text else []
         self._take(record, line, now, events)
         return events if not self._held else self._queued(events)
@@ -130,10 +142,14 @@ class GeminiReader:
         self._open.clear()
         left = [item.event() if isinstance(item, _Result) else item for item in self._held]
         self._held.clear()
+        self.count_steps()
+        return left, self._outcome(exit)
+
+    def count_steps(self) -> None:
+        """Count from the session file what no last line has counted."""
         if self.notes.usage is None and self._steps:
             self.notes.usage = _sum([usage for usage, _ in self._steps.values()])
         self.notes.thinking = sum(thoughts > 0 for _, thoughts in self._steps.values())
-        return left, self._outcome(exit)
 
     def _outcome(self, exit: Exit) -> Outcome:
         if exit.code == _TURN_LIMIT:
@@ -152,7 +168,7 @@ class GeminiReader:
             self.notes.session_id = record.session_id
             events.append(Started(session_id=record.session_id or "", model=record.model or "", at=now))
         elif kind == "tool_use":
-            self._open[record.tool_id] = Call(record.tool_id, record.tool_name, record.parameters, now)
+            self._open[record.tool_id] = _called(record, now)
         elif kind == "tool_result" and record.tool_id in self._open:
             self._result(self._open.pop(record.tool_id), record, now, events)
         elif kind == "result":
@@ -165,13 +181,10 @@ class GeminiReader:
             set_aside(self.notes, line)
 
     def _result(self, call: Call, record: _Line, now: int, events: list[Event]) -> None:
-        failed = record.status != "success"
-        output = as_text(record.output) or ""
-        if call.command is None or failed:
-            text = _message_of(record.error) or output if failed else output
-            events.append(settled(call, text, failed=failed, now=now))
+        if call.command is None or record.status != "success":
+            events.append(_answered(call, record, now))
             return
-        result = self._results[call.id] = _Result(call, output, now)
+        result = self._results[call.id] = _Result(call, as_text(record.output) or "", now)
         if call.id in self._codes:
             result.known, result.code = True, self._codes[call.id]
             events.append(result.event())
@@ -254,6 +267,26 @@ def _sum(usages: Sequence[Usage]) -> Usage:
     for usage in usages[1:]:
         total = total + usage
     return total
+
+
+def _called(record: _Line, now: int) -> Call:
+    """A call. What it asks for stays the text it is unless a command or a path is to be found in it."""
+    kind = kind_of(record.tool_name)
+    text = str(record.parameters, "utf-8", "replace")
+    given: Any = None if text == "null" else msgspec.json.decode(text) if kind in NAMING else text
+    return Call(record.tool_id, record.tool_name, given, now, kind)
+
+
+def _answered(call: Call, record: _Line, now: int) -> Event:
+    """A call that ran no command, or was refused one."""
+    output = record.output if type(record.output) is str else as_text(record.output) or ""
+    if record.status == "success":
+        if type(call.input) is str:
+            return ToolCall(
+                call.id, call.name, "completed", call.input, output, None, now, call.since, call.kind
+            )
+        return settled(call, output, failed=False, now=now)
+    return settled(call, _message_of(record.error) or output, failed=True, now=now)
 
 
 def _message_of(error: Any) -> str | None:

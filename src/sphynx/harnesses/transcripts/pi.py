@@ -33,11 +33,11 @@ _QUIET = frozenset(
 )  # fmt: skip
 
 
-class _Cost(msgspec.Struct):
+class _Cost(msgspec.Struct, gc=False):
     total: float = 0.0
 
 
-class _Usage(msgspec.Struct, rename="camel"):
+class _Usage(msgspec.Struct, rename="camel", gc=False):
     input: int = 0
     output: int = 0
     cache_read: int = 0
@@ -45,12 +45,12 @@ class _Usage(msgspec.Struct, rename="camel"):
     cost: _Cost = msgspec.field(default_factory=_Cost)
 
 
-class _Content(msgspec.Struct):
+class _Content(msgspec.Struct, gc=False):
     type: str = ""
     text: str = ""
 
 
-class _Message(msgspec.Struct, rename="camel"):
+class _Message(msgspec.Struct, rename="camel", gc=False):
     role: str = ""
     content: list[_Content] | str | None = None
     provider: str | None = None
@@ -60,12 +60,12 @@ class _Message(msgspec.Struct, rename="camel"):
     error_message: str | None = None
 
 
-class _Result(msgspec.Struct, rename="camel"):
+class _Result(msgspec.Struct, rename="camel", gc=False):
     content: Any = None
     structured_content: Any = None
 
 
-class _Line(msgspec.Struct, rename="camel"):
+class _Line(msgspec.Struct, rename="camel", gc=False):
     type: str
     id: str | None = None
     message: _Message | None = None

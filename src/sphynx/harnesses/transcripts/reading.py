@@ -128,7 +128,7 @@ _SHELLS = frozenset(
 
 def as_text(value: Any) -> str | None:
     """A tool's input or output as text: strings and text parts as they are, anything else as compact JSON."""
-    if value is None or isinstance(value, str):
+    if value is None or type(value) is str:
         return value
     if type(value) is list and value and all(map(_is_text, value)):
         return "\n".join(part["text"] for part in value)
@@ -165,7 +165,8 @@ def api_words(text: str) -> str:
     """The model's own words in an error that wraps them: ``[API Error: {"error": {"message": "no"}}]``."""
     inner = text.strip()
     if inner.startswith("[API Error: "):
-        inner = inner.removeprefix("[API Error: ").removesuffix("]")
+        # What follows on further lines is the program's advice.
+        inner = inner.removeprefix("[API Error: ").removesuffix("]").split("]\n")[0]
     start = inner.find("{")
     value = object_of(inner[start:].encode()) if start >= 0 else None
     error = value.get("error") if value else None

@@ -18,24 +18,25 @@ class Call:
 
     __slots__ = ("command", "id", "input", "kind", "name", "path", "since")
 
-    def __init__(self, id: str, name: str, input: Any, since: int | None) -> None:
+    def __init__(self, id: str, name: str, input: Any, since: int | None, kind: str | None = None) -> None:
         self.id = id
         self.name = name
         self.input = input
         self.since = since
-        self.kind = kind_of(name)
+        self.kind = kind = kind or kind_of(name)
         self.command: str | None = None
         self.path: str | None = None
-        if type(input) is dict:
-            if self.kind == "shell":
+        if kind in NAMING and type(input) is dict:
+            if kind == "shell":
                 self.command = _text(input, _COMMANDS)
-            elif self.kind in _WRITING:
+            else:
                 self.path = _text(input, _PATHS)
 
 
 _COMMANDS = ("command", "cmd")
 _PATHS = ("file_path", "filePath", "absolute_path", "path", "notebook_path")
-_WRITING = ("file_write", "file_edit")
+NAMING = frozenset(("shell", "file_write", "file_edit"))
+"""Kinds whose input names a command or a file."""
 
 
 def _text(fields: dict[str, Any], names: tuple[str, ...]) -> str | None:
@@ -64,7 +65,7 @@ def settled(
 ) -> Event:
     """The event of a call whose result came in. ``end`` is given when a command really ran."""
     if call.command is not None and end is not None:
-        return Command(call.command, end.code, end.output, at=now, started_at=call.since)
+        return Command(call.command, end.code, end.output, now, call.since)
     if call.path is not None and not failed:
         return FileChange((call.path,), at=now, started_at=call.since, tool=call.name, kind=call.kind)
     return ToolCall(
@@ -74,9 +75,9 @@ def settled(
         as_text(call.input),
         None if failed else text,
         text if failed else None,
-        at=now,
-        started_at=call.since,
-        kind=kind or call.kind,
+        now,
+        call.since,
+        kind or call.kind,
     )
 
 
