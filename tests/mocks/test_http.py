@@ -151,14 +151,17 @@ class Served:
 
     def raw(self, data: bytes) -> bytes:
         """What the server sends back for these bytes until it closes."""
-        port = int(self.url.rpartition(":")[2])
-        with socket.create_connection(("127.0.0.1", port), timeout=10) as sock:
-            sock.sendall(data)
-            sock.shutdown(socket.SHUT_WR)
+        with self.connected(data) as sock:
             found = b""
             while part := sock.recv(65_536):
                 found += part
         return found
+
+    def connected(self, data: bytes) -> socket.socket:
+        """A connection over which these bytes were sent."""
+        sock = socket.create_connection(("127.0.0.1", int(self.url.rpartition(":")[2])), timeout=10)
+        sock.sendall(data)
+        return sock
 
 
 @pytest.fixture
@@ -229,9 +232,9 @@ def test_bodies_headers_state_and_logs(served: Served, client: httpx.Client) -> 
     ("content", "said"),
     [
         (b"{no json", "the body is not JSON"),
-        (b'{"item": "a"}', "body: object missing required field count"),
-        (b'{"item": "a", "count": "two"}', "body.count: expected int, got str"),
-        (b"", "body: expected object, got null"),
+        (b'{"item": "a"}', "catalog POST /orders: body: object missing required field count"),
+        (b'{"item": "a", "count": "two"}', "catalog POST /orders: body.count: expected int, got str"),
+        (b"", "catalog POST /orders: body: expected object, got null"),
     ],
 )
 def test_a_wrong_request_is_the_agents_own(
@@ -280,11 +283,25 @@ def test_a_handler_that_hangs_is_given_up(served: Served, client: httpx.Client) 
 
 
 def test_a_client_that_leaves_stops_its_handler() -> None:
+    """The call is recorded all the same."""
     with Served(limit_s=30) as served:
         with pytest.raises(httpx.ReadTimeout):
             httpx.get(f"{served.url}/hang", trust_env=False, timeout=0.2)
         begun = time.monotonic()
-    assert time.monotonic() - begun < 5
+        while not served.records:
+            assert time.monotonic() - begun < 5
+            time.sleep(0.01)
+    assert (served.records[0]["status"], served.broken) == (499, [])
+    assert served.records[0]["error"] == "the client left before its answer"
+
+
+def test_deep_nesting_is_answered_too(served: Served, client: httpx.Client) -> None:
+    """What cannot be looked through for secrets is not recorded."""
+    for depth in (300, 700, 100_000):
+        found = client.post("/echo", content=b"[" * depth + b"]" * depth)
+        assert found.status_code in (200, 400, 500)
+    assert len(served.records) == 3
+    assert served.records[1]["input"]["text"] in ("", '"[redacted]"') or served.records[1]["status"] == 400
 
 
 def test_large_answers_go_out_whole_and_are_recorded_cut(served: Served, client: httpx.Client) -> None:
@@ -374,7 +391,7 @@ def test_no_bytes_stop_the_server(parts: list[bytes]) -> None:
     """After any garbage the next client is answered."""
     with Served() as served:
         for part in parts:
-            served.raw(part)
+            served.connected(part).close()
         assert httpx.get(f"{served.url}/items/fixture", trust_env=False).status_code == 200
 
 

@@ -102,7 +102,7 @@ async def test_a_broken_handler_of_a_tool_or_program_is_the_agents_to_deal_with(
     assert trial.cause == "agent"
     calls = trial.validations[0]["calls"]
     assert [call["method"] for call in calls] == ["cli.calls", "mcp.calls"]
-    assert "users_get: output id: input should be a valid string" in calls[1]["output"]["text"]
+    assert "users users_get: output id: input should be a valid string" in calls[1]["output"]["text"]
 
 
 async def test_a_broken_handler_of_an_api_voids_the_trial_with_its_text(project: Project) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sphynx.mocks.api import Api, Endpoint
-from sphynx.mocks.handling import HandlerFailed, MockContext, Runtime
+from sphynx.mocks.handling import HandlerFailed, HandlerTooSlow, MockContext, Runtime
 from sphynx.mocks.routes import Routes, query_of
 from sphynx.mocks.schemas import Adapter, Mismatch
 from sphynx.mocks.snapshots import ERROR, Log, compact, field_names, hidden, snapshot
@@ -31,6 +31,10 @@ class Answer:
 
 class Broken(Exception):
     """The mock itself is at fault, so the trial cannot be trusted. The text says how."""
+
+
+class TooSlow(Broken):
+    """A handler that took longer than it may."""
 
 
 class Refused(Exception):
@@ -73,7 +77,14 @@ class ApiCalls:
 
     async def answer(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Answer:
         """Answer one request. ``headers`` are lowercase."""
-        return await _Call(self, method, target, headers).run(body)
+        import asyncio
+
+        call = _Call(self, method, target, headers)
+        try:
+            return await call.run(body)
+        except asyncio.CancelledError:
+            call.end(_error(499, ""), error="the client left before its answer")
+            raise
 
     def refuse(self, method: str, target: str, headers: Mapping[str, str], status: int, why: str) -> Answer:
         """Answer a request whose body cannot be taken."""
@@ -119,7 +130,7 @@ class _Call:
             return self.end(_error(refused.status, refused.message), error=refused.message)
         except Broken as broken:
             text = f"{self._calls.name} {endpoint.label}: {broken}"
-            status = 504 if "took longer" in text else 500
+            status = 504 if isinstance(broken, TooSlow) else 500
             return self.end(_error(status, "the mock failed"), error=str(broken), broken=text)
 
     def _read_loosely(self, body: bytes) -> None:
@@ -136,10 +147,14 @@ class _Call:
             try:
                 request = adapter.load(self._input)
             except Mismatch as error:
-                raise Refused(400, str(error)) from None
+                raise Refused(400, f"{self._calls.name} {endpoint.label}: {error}") from None
+            except RecursionError:
+                raise Refused(400, "the body is nested too deeply") from None
         context = MockContext(runtime, self._log)
         try:
             value = await runtime.call(endpoint.get("handler"), (request,), context)
+        except HandlerTooSlow as error:
+            raise TooSlow(str(error)) from None
         except HandlerFailed as error:
             raise Broken(str(error)) from None
         return _response(endpoint, value)

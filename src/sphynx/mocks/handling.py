@@ -64,6 +64,10 @@ class HandlerFailed(Exception):
     """A handler raised, ran out of time or gave back what its schema does not allow."""
 
 
+class HandlerTooSlow(HandlerFailed):
+    """A handler ran out of time."""
+
+
 class Runtime:
     """One trial's mocks at work: their state, and a thread for every plain handler that runs."""
 
@@ -95,10 +99,12 @@ class Runtime:
         except asyncio.CancelledError:
             context.signal.abort()
             raise
+        except (SystemExit, KeyboardInterrupt) as error:
+            raise HandlerFailed(f"the handler raised {type(error).__name__}") from None
         except Exception as error:
             if limit.expired():
                 context.signal.abort()
-                raise HandlerFailed(f"the handler took longer than {self.limit_s:g} s") from None
+                raise HandlerTooSlow(f"the handler took longer than {self.limit_s:g} s") from None
             raise HandlerFailed(said(error)) from error
 
     async def _called(

@@ -130,8 +130,8 @@ class Connection:
             self._task.cancel()
 
     def eof_received(self) -> bool:
-        """A client may close its side and still wait for the answer."""
-        return self._task is not None
+        """A client that closes has gone; one that closes only its own side cannot be told from it."""
+        return False
 
     def pause_writing(self) -> None:
         """Answers are small and wait in memory."""

@@ -27,14 +27,24 @@ def field_names(more: Iterable[str] = ()) -> frozenset[str]:
 
 
 def hidden(value: Any, names: frozenset[str]) -> Any:
-    """A copy of a JSON value with what stands under these names replaced, at any depth."""
+    """A copy of a JSON value with what stands under these names replaced, at any depth.
+
+    A value nested too deeply to be looked through is not shown at all.
+    """
+    try:
+        return _hidden(value, names)
+    except RecursionError:
+        return HIDDEN
+
+
+def _hidden(value: Any, names: frozenset[str]) -> Any:
     if isinstance(value, Mapping):
         return {
-            key: HIDDEN if _bare(str(key)) in names and item is not None else hidden(item, names)
+            key: HIDDEN if _bare(str(key)) in names and item is not None else _hidden(item, names)
             for key, item in value.items()
         }
     if isinstance(value, (list, tuple)):
-        return [hidden(item, names) for item in value]
+        return [_hidden(item, names) for item in value]
     return value
 
 

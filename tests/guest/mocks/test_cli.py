@@ -77,14 +77,14 @@ def test_options_are_read_as_documented(mocks: Any, arguments: list[str], given:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["get"], "get: input object missing required field id"),
+        (["get"], "users get: input object missing required field id"),
         (["get", "--id"], "users get: --id needs a value"),
         (["get", "--id", "a", "--id=b"], "users get: --id was given more than once"),
         (["get", "--name", "a"], "users get: unknown option --name"),
         (["get", "u1"], "users get: takes no positional arguments: u1"),
         (["list", "--all=true"], "users list: --all takes no value"),
         (["get", "--id", "nobody"], "User not found: nobody"),
-        (["wrong"], "wrong: output id: expected str, got int"),
+        (["wrong"], "users wrong: output id: expected str, got int"),
     ],
 )
 def test_a_failure_goes_to_stderr_with_exit_code_1_and_is_logged(

@@ -128,10 +128,10 @@ async def test_a_tool_answers_with_text_and_structure(mocks: Any) -> None:
     ("tool", "arguments", "said"),
     [
         ("find", {"id": "nobody"}, "User not found: nobody"),
-        ("find", {"id": 7}, "find: input id: expected str, got int"),
-        ("find", {}, "find: input object missing required field id"),
-        ("wrong", {"id": "u"}, "wrong: output id: expected str, got int"),
-        ("unjson", {}, "unjson: output cannot be JSON"),
+        ("find", {"id": 7}, "users find: input id: expected str, got int"),
+        ("find", {}, "users find: input object missing required field id"),
+        ("wrong", {"id": "u"}, "users wrong: output id: expected str, got int"),
+        ("unjson", {}, "users unjson: output cannot be JSON"),
     ],
 )
 async def test_what_goes_wrong_is_a_tool_error(mocks: Any, tool: str, arguments: Any, said: str) -> None:

@@ -35,10 +35,11 @@ async def run(
     """
     names = field_names()
     log = Log(names)
+    where = f"{record.get('server') or record.get('cli')} {part.label}"
     started, begun = time.time() * 1000, time.perf_counter()
     outcome: dict[str, Any] = {}
     try:
-        value = await _value(part, given, runtime, log, adapter, output)
+        value = await _value(part, where, given, runtime, log, adapter, output)
         outcome["output"] = kept(hidden(value, names))
         return value
     except CallFailed as failed:
@@ -59,6 +60,7 @@ async def run(
 
 async def _value(
     part: Declared,
+    where: str,
     given: Any,
     runtime: Runtime,
     log: Log,
@@ -70,15 +72,17 @@ async def _value(
         try:
             arguments = (adapter.load(given),)
         except Mismatch as error:
-            raise CallFailed(f"{part.label}: input {error}") from None
+            raise CallFailed(f"{where}: input {error}") from None
+        except RecursionError:
+            raise CallFailed(f"{where}: input is nested too deeply") from None
     try:
         value = await runtime.call(part.get("handler"), arguments, MockContext(runtime, log))
     except HandlerFailed as error:
         raise CallFailed(str(error)) from None
-    return fitting(part, value, output)
+    return fitting(where, value, output)
 
 
-def fitting(part: Declared, value: Any, output: Adapter | None) -> Any:
+def fitting(where: str, value: Any, output: Adapter | None) -> Any:
     """A handler's value as JSON. ``CallFailed`` when its schema or JSON does not allow it."""
     from sphynx.mocks.schemas import plain
 
@@ -86,7 +90,7 @@ def fitting(part: Declared, value: Any, output: Adapter | None) -> Any:
         value = plain(value) if output is None else output.dump(value)
         compact(value)
     except Mismatch as error:
-        raise CallFailed(f"{part.label}: output {error}") from None
+        raise CallFailed(f"{where}: output {error}") from None
     except (TypeError, ValueError, RecursionError) as error:
-        raise CallFailed(f"{part.label}: output cannot be JSON: {error}") from None
+        raise CallFailed(f"{where}: output cannot be JSON: {error}") from None
     return value
