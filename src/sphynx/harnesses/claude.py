@@ -51,8 +51,8 @@ class ClaudeHarness(CliAgent):
 
     def launch(self, box: Sandbox, setup: HarnessSetup, session_id: str | None) -> Launch:
         arguments = ["-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"]
-        if setup.options.get("bare", True):
-            arguments.append("--bare")
+        # Bare mode has no web search to switch off.
+        arguments += ["--bare"] if setup.options.get("bare", True) else ["--disallowedTools", "WebSearch"]
         if setup.model:
             arguments += ["--model", setup.model]
         if session_id:

@@ -24,7 +24,7 @@ async def test_bare_is_the_default_and_full_mode_an_option(project: Project, mod
         assert (await project.trial()).status == "passed"
     first, second = model.requests(KEY)
     assert sorted(first.tool_names) == ["Bash", "Edit", "Read"]
-    assert "Write" in second.tool_names
+    assert "Write" in second.tool_names and "WebSearch" not in second.tool_names
 
 
 @pytest.mark.parametrize("bare", [True, False])
