@@ -11,7 +11,7 @@ import pytest
 from case_data import load
 from eval_project import Project
 from puppet import Puppet
-from sphynx.engine import plan_local
+from sphynx.engine import plan_local, plan_resume
 from sphynx.errors import UsageError
 from sphynx.schema.records import TrialRecord
 from sphynx.testing.scripted_model import ScriptedModel, Step, Tokens, When, fail, say
@@ -81,6 +81,7 @@ async def test_asks_before_it_pushes(project: Project, model: ScriptedModel) -> 
     result = await project.run()
     (trial,) = result.trials
     assert (trial.status, trial.turns, trial.reason) == ("passed", 3, None)
+    assert trial.ending == "user-done"
     assert result.record.runs[0].user_model == "gpt-5.4-mini"
     asked = model.requests("/people")
     assert [seen.path for seen in asked] == ["/people/v1/chat/completions"] * 3
@@ -103,7 +104,7 @@ async def test_max_turns_ends_a_person_who_never_finishes(project: Project, mode
     before = len(model.requests("/people"))
     project.suite(SUITE % (", max_turns=3", ""))
     trial = await project.trial()
-    assert (trial.status, trial.turns) == ("failed", 3)
+    assert (trial.status, trial.turns, trial.ending) == ("failed", 3, "max-turns")
     assert len(model.requests("/people")) == before + 2
 
 
@@ -122,6 +123,7 @@ async def test_a_person_who_stops_answering_voids_the_trial(
     project.suite(SUITE % ("", ""))
     trial = await project.trial()
     assert (trial.status, trial.cause, trial.stage) == ("void", "person", "person")
+    assert trial.ending == "no-user"
     assert trial.reason == f"The person did not answer: OpenAI model gpt-5.4-mini: {words}"
     assert trial.turns == 2 and trial.usage and trial.usage.total_tokens == 22
     assert [check["status"] for check in trial.validations] == ["skipped"]
@@ -189,6 +191,19 @@ async def test_a_missing_key_of_the_persons_harness_ends_the_trial(project: Proj
     trial = await project.trial(env={"PUPPET_KEY": ""})
     assert (trial.status, trial.cause, trial.turns) == ("void", "person", 0)
     assert trial.reason == "PUPPET_KEY is not set: harness puppet needs it"
+
+
+async def test_a_batch_is_not_resumed_with_another_person(project: Project) -> None:
+    """Results of different people are never mixed."""
+    project.suite(SUITE % ("", 'harness="puppet", model="fails"'))
+    batch = (await project.run()).record.id
+    assert plan_resume(batch, project.options(retry_void=True)).suites[0].remaining == 1
+    project.suite(SUITE % ("", ""))
+    with pytest.raises(UsageError, match="has changed since batch"):
+        plan_resume(batch, project.options())
+    batch = (await project.run(env={"SPHYNX_OPENAI_BASE_URL": "http://127.0.0.1:9"})).record.id
+    with pytest.raises(UsageError, match=r"its person went from gpt-5\.4-mini to groq/m since batch"):
+        plan_resume(batch, project.options(env={"SPHYNX_USER_MODEL": "groq/m"}))
 
 
 async def test_the_persons_time_is_not_the_agents(project: Project, model: ScriptedModel) -> None:

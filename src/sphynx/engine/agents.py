@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from sphynx.engine.options import LocalOptions, PlannedSuite
+from sphynx.engine.other_agents import other_harnesses
 from sphynx.errors import UsageError
 from sphynx.registry import load_harness
-from sphynx.suite import Variant
 
 VERSIONS_KEY = "harnessVersions"
 """Where ``batch.json`` keeps the versions that were asked for on the command line."""
@@ -46,26 +46,28 @@ def with_logins(planned: Sequence[PlannedSuite], options: LocalOptions, notes: l
     if not options.use_login:
         return options
     found: dict[str, str] = {}
-    for variant in _each_agent(planned):
-        agent = load_harness(variant.harness)
+    for name in _each_agent(planned):
+        agent = load_harness(name)
         places: Sequence[str] = getattr(agent, "login_files", ())
         if not places or agent.login_name() in options.env:
             continue
         files = [Path(path) for place in places if (path := expanded(place, options.env))]
         text = next((text for file in files if (text := _text(file))), None)
         if text is None:
-            notes.append(f"--use-login: {variant.harness} is not signed in on this machine ({files[0]})")
+            notes.append(f"--use-login: {name} is not signed in on this machine ({files[0]})")
         else:
             found[agent.login_name()] = text
     return replace(options, env={**options.env, **found}) if found else options
 
 
-def _each_agent(planned: Sequence[PlannedSuite]) -> list[Variant]:
-    by_name: dict[str, Variant] = {}
+def _each_agent(planned: Sequence[PlannedSuite]) -> list[str]:
+    """Every harness that runs, judges or plays a person, once."""
+    names: dict[str, None] = {}
     for suite in planned:
-        for variant in suite.variants:
-            by_name.setdefault(variant.variant.harness, variant.variant)
-    return list(by_name.values())
+        names.update(dict.fromkeys(variant.variant.harness for variant in suite.variants))
+        for case in suite.cases:
+            names.update(dict.fromkeys(other_harnesses(case.case)))
+    return list(names)
 
 
 def expanded(place: str, env: Mapping[str, str]) -> str:

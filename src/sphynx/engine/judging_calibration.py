@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,13 @@ from sphynx.compiler import compile_files
 from sphynx.engine import costing
 from sphynx.engine.judging import Bench, Judged, Shown, ask
 from sphynx.engine.options import LocalOptions
+from sphynx.engine.other_agents import judge_secrets
 from sphynx.engine.plan import local_root
 from sphynx.errors import DefinitionError, Problem, UsageError
 from sphynx.judges.agreement import Agreement, agreement
 from sphynx.judges.evidence import bounded
 from sphynx.judges.files import JudgeFile, fitted
+from sphynx.redaction import Redactor
 from sphynx.registry import load_sandbox
 from sphynx.schema.records import CostLine
 from sphynx.suite.judges import JudgeSpec, judge_faults
@@ -68,11 +70,12 @@ async def calibrate(judge: JudgeSpec, examples: Sequence[Example], options: Loca
     backend = load_sandbox("local")(local_root(options), env=options.env)
     bench = Bench(backend, "calibrate", options.env, isolate=options.isolate)
     limit = anyio.CapacityLimiter(options.jobs)
+    redactor = Redactor(judge_secrets(judge, options.env))
 
     async def one(place: int) -> None:
         async with limit:
             asked[place] = found = await _ask(judge, examples[place], bench)
-            rows[place] = _row(examples[place], found.record)
+            rows[place] = _row(examples[place], found.record, redactor.text)
 
     try:
         async with anyio.create_task_group() as group:
@@ -144,15 +147,15 @@ def _fields(judge: JudgeSpec) -> dict[str, Any]:
     return {name: getattr(judge, name) for name in JudgeSpec.__slots__ if name != "index"}
 
 
-def _row(example: Example, record: Mapping[str, Any]) -> Row:
+def _row(example: Example, record: Mapping[str, Any], redact: Callable[[str], str]) -> Row:
     judgment = record["judgment"]
     return Row(
         example.id,
         example.label,
         judgment["choice"],
         judgment["score"],
-        judgment["reason"],
-        judgment["error"],
+        redact(judgment["reason"]),
+        judgment["error"] and redact(judgment["error"]),
     )
 
 

@@ -15,6 +15,7 @@ from sphynx.providers.table import PROVIDERS
 from sphynx.registry import load_harness
 from sphynx.suite import variant
 from sphynx.suite.cases import Case
+from sphynx.suite.judges import JudgeSpec
 from sphynx.suite.people import SimulatedUser
 
 
@@ -58,6 +59,13 @@ def agent(
     return factory(), setup
 
 
+def other_harnesses(case: Case) -> Iterator[str]:
+    """The harnesses that play a case's person or judge it."""
+    if isinstance(case.user, SimulatedUser) and case.user.harness:
+        yield case.user.harness
+    yield from (judge.harness for judge in case.judges if judge.harness)
+
+
 def secrets(case: Case, env: Mapping[str, str]) -> Iterator[str]:
     """The keys and logins of a case's person and judges, which no record may hold."""
     user = case.user
@@ -67,10 +75,15 @@ def secrets(case: Case, env: Mapping[str, str]) -> Iterator[str]:
         else:
             yield route(configured(env)).provider.key(env)
     for judge in case.judges:
-        if judge.harness:
-            yield from key_secrets(_keys(judge.harness, judge.model, env))
-        else:
-            yield PROVIDERS[judge.provider or "openai"].key(env)
+        yield from judge_secrets(judge, env)
+
+
+def judge_secrets(judge: JudgeSpec, env: Mapping[str, str]) -> Iterator[str]:
+    """The key or login one judge is asked with."""
+    if judge.harness:
+        yield from key_secrets(_keys(judge.harness, judge.model, env))
+    else:
+        yield PROVIDERS[judge.provider or "openai"].key(env)
 
 
 def _keys(harness: str, model: str, env: Mapping[str, str]) -> dict[str, str]:

@@ -60,6 +60,7 @@ def build(trial: Trial, *, duration_ms: float) -> TrialRecord:
         model_ms=round(trial.model_ms),
         sandbox_ms=max(0, round(duration_ms - trial.model_ms)),
         turns=turns,
+        ending=talk.ending if talk else None,
         thinking=talk.thinking if talk else 0,
         commands=journal.commands,
         failed_commands=journal.failed_commands,

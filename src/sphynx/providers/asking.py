@@ -10,6 +10,7 @@ import anyio
 import httpx
 
 RETRIES = 2
+CONNECT_S = 15.0
 _FIRST_WAIT_S = 0.25
 _LONGEST_WAIT_S = 20.0
 _BUSY = (408, 409, 429, 500, 502, 503, 504, 529)
@@ -36,7 +37,7 @@ async def post_json(
     """
     headers = {"authorization": f"Bearer {key}"}
     with anyio.fail_after(timeout_s):
-        async with httpx.AsyncClient(timeout=httpx.Timeout(timeout_s, connect=15.0)) as client:
+        async with httpx.AsyncClient(timeout=httpx.Timeout(None, connect=CONNECT_S)) as client:
             for attempt in range(RETRIES + 1):
                 try:
                     answer, text = await _once(client, url, body, headers)

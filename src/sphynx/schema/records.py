@@ -114,6 +114,9 @@ class TrialRecord(Record):
     model_ms: int = 0
     sandbox_ms: int = 0
     turns: int = 0
+    ending: str | None = None
+    """Why no turn followed the last: ``single-turn``, ``user-done``, ``max-turns``, ``no-session`` (the agent
+    cannot continue) or ``no-user`` (the person failed); ``None`` when the agent itself broke off."""
     thinking: int = 0
     """Pieces of reasoning the agent showed; their text is never kept."""
     commands: int = 0
