@@ -20,11 +20,16 @@ MAX_BYTES = 16_000_000
 LIMIT_MS = 60_000
 
 _PRUNED = " -o ".join(f"-name {name}" for name in SKIPPED)
-_SCRIPT = f"""pwd -P
-find . -type d \\( {_PRUNED} \\) -prune -o \\( -type f -o -type l \\) -printf '%s %T@ %i %p\\0' 2>/dev/null ||
-find . -type d \\( {_PRUNED} \\) -prune -o \\( -type f -o -type l \\) -exec stat -f '%z %Fm %i %N' {{}} + |
-tr '\\n' '\\0'
+_FILES = f"find . -type d \\( {_PRUNED} \\) -prune -o \\( -type f -o -type l \\)"
+_SCRIPT = f"""pwd -P || exit 1
+if find . -maxdepth 0 -printf '' 2>/dev/null; then
+  {_FILES} -printf '%s %T@ %i %p\\0'
+else
+  {_FILES} -exec stat -f '%z %Fm %i %N' {{}} + | tr '\\n' '\\0'
+fi
+exit 0
 """
+"""The second way is for systems whose ``find`` cannot print. A folder nobody may read is left out."""
 
 
 @dataclass(frozen=True, slots=True)
