@@ -87,7 +87,7 @@ def plan_paths(
     compiled = compile_files(files, cwd=options.cwd, staging=local_root(options).staging)
     compiled = [replace(suite, file=shown.get(suite.path, suite.file)) for suite in compiled]
     plan = plan_suites(compiled, _with_cases(compiled, options, request))
-    plan.notes[:0] = list(dict.fromkeys(notes))
+    plan.notes[:0] = list(dict.fromkeys([*notes, *_missing_programs(plan)]))
     for suite in plan.suites:
         # What ran together is reported together.
         suite.x = {**suite.x, "skillRun": plan.suites[0].batch_id}
@@ -198,6 +198,14 @@ def _eval_file(skill: Skill, evals: Sequence[Path], request: SkillRequest) -> st
         told = ", ".join(f"{key}={value!r}" for key, value in given.items())
         lines.append(f"{python_name(path.stem)} = skill_suite({skill.root.name!r}, {told})")
     return "\n".join([*lines, ""])
+
+
+def _missing_programs(plan: LocalPlan) -> list[str]:
+    """What an agent needs to open a skill and this machine lacks."""
+    harnesses = {item.variant.harness for suite in plan.suites for item in suite.variants}
+    if "opencode" not in harnesses or shutil.which("rg", path=plan.options.env.get("PATH")):
+        return []
+    return ["opencode opens skills only where ripgrep is installed: there is no rg on PATH"]
 
 
 def _can_judge(agent: str) -> bool:
