@@ -1,6 +1,8 @@
 """How fast transcripts are read, against a bare decode of the same lines.
 
     python benchmarks/transcripts.py [--events 1000000] [--agent codex]
+    python benchmarks/transcripts.py --check      fail also when one is half as slow again as in the baseline
+    python benchmarks/transcripts.py --save       write transcripts-baseline.json
 
 Makes a transcript of about 300 bytes a line, reads it with the agent's reader, and decodes the same lines
 with msgspec and nothing else. Exits 1 when a reader takes more than 3 times as long.
@@ -13,6 +15,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -25,6 +28,8 @@ from sphynx.harnesses.transcripts.pi import PiReader
 from sphynx.harnesses.transcripts.qwen import QwenReader
 
 LIMIT = 3.0
+CHUNK = 10_000
+BASELINE = Path(__file__).parent / "transcripts-baseline.json"
 TEXT = "a line of what the agent saw " * 4
 RUN = "/bin/bash -lc 'pytest -q tests/unit'"
 
@@ -95,35 +100,62 @@ AGENTS: dict[str, tuple[Callable[[int], Iterator[Any]], Callable[[], Any]]] = {
 
 
 def measure(agent: str, events: int) -> float:
-    """Read ``events`` lines; prints both times and gives their ratio."""
+    """Read ``events`` lines; prints both times (of the processor) and gives their ratio.
+
+    Both sides take turns on the same lines, so that a busy machine slows both alike.
+    """
     make, reader_class = AGENTS[agent]
-    lines = [json.dumps(line).encode() for number in range(events // 2) for line in make(number)]
-    size = sum(map(len, lines)) / len(lines)
-    begun = time.perf_counter()
-    for line in lines:
-        msgspec.json.decode(line)
-    bare = time.perf_counter() - begun
-    reader = reader_class()
-    read = reader.read
-    made = 0
-    begun = time.perf_counter()
-    for line in lines:
-        made += len(read(line, 1))
-    took = time.perf_counter() - begun
+    read = reader_class().read
+    decode = msgspec.json.decode
+    bare = took = 0.0
+    count = made = size = 0
+    for first in range(0, events // 2, CHUNK):
+        numbers = range(first, min(first + CHUNK, events // 2))
+        lines = [json.dumps(line).encode() for number in numbers for line in make(number)]
+        count += len(lines)
+        size += sum(map(len, lines))
+        begun = time.process_time()
+        for line in lines:
+            decode(line)
+        between = time.process_time()
+        for line in lines:
+            made += len(read(line, 1))
+        took += time.process_time() - between
+        bare += between - begun
     print(
-        f"{agent:9} {len(lines):,} lines of {size:.0f} bytes, {made:,} events: {took:.2f} s,"
+        f"{agent:9} {count:,} lines of {size / count:.0f} bytes, {made:,} events: {took:.2f} s,"
         f" bare decode {bare:.2f} s, ratio {took / bare:.2f}"
     )
     return took / bare
+
+
+def report(found: dict[str, float], check: bool) -> int:
+    """1 when a reader is beyond the limit or, with ``check``, half as slow again as when it was saved."""
+    saved = json.loads(BASELINE.read_text()) if check and BASELINE.exists() else {}
+    code = 0
+    for agent, ratio in found.items():
+        before = saved.get(agent)
+        if ratio > LIMIT:
+            print(f"error: {agent} takes {ratio:.2f} x a bare decode, at most {LIMIT:g}", file=sys.stderr)
+            code = 1
+        elif before is not None and ratio > 1.5 * before:
+            print(f"error: {agent} takes {ratio:.2f} x a bare decode, it was {before:.2f}", file=sys.stderr)
+            code = 1
+    return code
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--agent", choices=sorted(AGENTS), action="append")
+    parser.add_argument("--check", action="store_true", help="compare with transcripts-baseline.json")
+    parser.add_argument("--save", action="store_true", help="write transcripts-baseline.json")
     given = parser.parse_args()
-    ratios = [measure(agent, given.events) for agent in given.agent or AGENTS]
-    return 1 if max(ratios) > LIMIT else 0
+    found = {agent: measure(agent, given.events) for agent in given.agent or AGENTS}
+    if given.save:
+        rounded = {agent: round(ratio, 2) for agent, ratio in found.items()}
+        BASELINE.write_text(json.dumps(rounded, indent=2) + "\n")
+    return report(found, given.check)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import msgspec
 
 
-class Usage(msgspec.Struct, frozen=True, rename="camel", tag_field="_tag", tag="Usage"):
+class Usage(msgspec.Struct, frozen=True, gc=False, rename="camel", tag_field="_tag", tag="Usage"):
     """Tokens of one turn or one model call. ``input_tokens`` excludes what came from cache."""
 
     input_tokens: int
@@ -38,7 +38,7 @@ class Usage(msgspec.Struct, frozen=True, rename="camel", tag_field="_tag", tag="
         return self.input_tokens + self.output_tokens if self.total_tokens is None else self.total_tokens
 
 
-class MessageUsage(msgspec.Struct, frozen=True, rename="camel"):
+class MessageUsage(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """The tokens of one message, as carried inside a ``Message``."""
 
     input_tokens: int
@@ -49,7 +49,7 @@ class MessageUsage(msgspec.Struct, frozen=True, rename="camel"):
     cost_usd: float | None = None
 
 
-class Started(msgspec.Struct, frozen=True, rename="camel", tag_field="_tag", tag="Started"):
+class Started(msgspec.Struct, frozen=True, gc=False, rename="camel", tag_field="_tag", tag="Started"):
     """The agent's session began. A session id is what a later turn continues."""
 
     session_id: str
@@ -57,7 +57,7 @@ class Started(msgspec.Struct, frozen=True, rename="camel", tag_field="_tag", tag
     at: int | None = None
 
 
-class Message(msgspec.Struct, frozen=True, rename="camel", tag_field="_tag", tag="Message"):
+class Message(msgspec.Struct, frozen=True, gc=False, rename="camel", tag_field="_tag", tag="Message"):
     """A turn of the conversation; the last assistant message is the answer checks read."""
 
     role: str
@@ -67,7 +67,7 @@ class Message(msgspec.Struct, frozen=True, rename="camel", tag_field="_tag", tag
     started_at: int | None = None
 
 
-class Command(msgspec.Struct, frozen=True, rename="camel", tag_field="_tag", tag="Command"):
+class Command(msgspec.Struct, frozen=True, gc=False, rename="camel", tag_field="_tag", tag="Command"):
     """A shell command. ``exit_code`` is ``None`` when nobody saw how it ended."""
 
     command: str
@@ -77,7 +77,7 @@ class Command(msgspec.Struct, frozen=True, rename="camel", tag_field="_tag", tag
     started_at: int | None = None
 
 
-class FileChange(msgspec.Struct, frozen=True, rename="camel", tag_field="_tag", tag="FileChange"):
+class FileChange(msgspec.Struct, frozen=True, gc=False, rename="camel", tag_field="_tag", tag="FileChange"):
     """Paths that were written.
 
     ``tool`` is the agent's own word for what wrote them and ``kind`` the word for all agents; both are
@@ -91,7 +91,7 @@ class FileChange(msgspec.Struct, frozen=True, rename="camel", tag_field="_tag", 
     kind: str | None = None
 
 
-class ToolCall(msgspec.Struct, frozen=True, rename="camel", tag_field="_tag", tag="ToolCall"):
+class ToolCall(msgspec.Struct, frozen=True, gc=False, rename="camel", tag_field="_tag", tag="ToolCall"):
     """A call of one of the agent's tools that is neither a shell command nor a file change.
 
     ``name`` is the agent's own word; ``kind`` is the same for all agents (``file_read``, ``web_search`` ...).
@@ -108,7 +108,7 @@ class ToolCall(msgspec.Struct, frozen=True, rename="camel", tag_field="_tag", ta
     kind: str | None = None
 
 
-class Finished(msgspec.Struct, frozen=True, rename="camel", tag_field="_tag", tag="Finished"):
+class Finished(msgspec.Struct, frozen=True, gc=False, rename="camel", tag_field="_tag", tag="Finished"):
     """The agent's turn ended; ``failed: ...`` makes the trial void, ``parked: ...`` is scored."""
 
     reason: str
