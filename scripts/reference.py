@@ -19,6 +19,7 @@ from pydantic import BaseModel
 from sphynx.cli.app import build
 from sphynx.mocks import api, cli, mcp
 from sphynx.schema import records
+from sphynx.results.skill_json import json_schema
 from sphynx.suite import cases, judges, people, suites, variants
 from sphynx.suite.fields import Field
 
@@ -144,7 +145,13 @@ def annotation(value: Any) -> str:
 
 
 def main() -> int:
-    pages = {"fields.md": fields_page(), "cli.md": cli_page(), "records.md": records_page()}
+    schema = json.dumps(json_schema(), indent=2) + "\n"
+    pages = {
+        "fields.md": fields_page(),
+        "cli.md": cli_page(),
+        "records.md": records_page(),
+        "skill-report.schema.json": schema,
+    }
     stale = [name for name, text in pages.items() if not same(PAGES / name, text)]
     if "--check" in sys.argv:
         for name in stale:

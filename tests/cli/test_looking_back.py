@@ -54,6 +54,13 @@ def test_show_prints_the_grid_of_a_batch_and_of_the_newest_one(project: CommandL
     assert "      exact_text: letters   mean 4 ± 0     from 4 to 4       2 trials\n" in named.out
 
 
+def test_show_without_a_batch_looks_past_self_tests(project: CommandLine) -> None:
+    project.one(more='solution="printf hello > hello.txt"')
+    assert project.sphynx("eval", "--local").code == 0
+    assert project.sphynx("eval", "--local", "--self-test").code == 0
+    assert "command/scripted@agent" in project.sphynx("show").out
+
+
 def test_show_as_json_is_the_wire_batch(project: CommandLine) -> None:
     batch = failed_run(project)
     shown = json.loads(project.sphynx("show", batch, "--json").out)

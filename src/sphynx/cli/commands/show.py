@@ -10,11 +10,13 @@ import typer
 
 from sphynx.errors import ExitCode, UsageError
 
+_LOOKED_AT = 20
+
 
 def show(
     batch: Annotated[
         str | None,
-        typer.Argument(metavar="[BATCH]", help="A batch id, its beginning, or its folder; none: the newest"),
+        typer.Argument(metavar="BATCH", help="A batch id, its beginning, or its folder; none: the newest"),
     ] = None,
     case: Annotated[str | None, typer.Option("--case", metavar="ID", help="Only this case")] = None,
     variant: Annotated[
@@ -32,7 +34,7 @@ def show(
 
     cwd = Path.cwd()
     if batch is None:
-        newest = next((found for root in (cwd, *cwd.parents) for found in list_batches(root)[:1]), None)
+        newest = next((found for root in (cwd, *cwd.parents) if (found := _newest(list_batches(root)))), None)
         if newest is None:
             raise UsageError("no local run has been recorded here", hint="sphynx eval --local records one")
         folder = newest
@@ -54,3 +56,17 @@ def show(
             for line in trial_lines(stored, item, out.style):
                 out.line(line)
     return ExitCode.OK
+
+
+def _newest(folders: list[Path]) -> Path | None:
+    """The newest batch in which agents worked; one of a self-test only when there is no other."""
+    from sphynx.schema.records import BatchRecord
+
+    for folder in folders[:_LOOKED_AT]:
+        try:
+            record = BatchRecord.model_validate_json((folder / "batch.json").read_bytes())
+        except (OSError, ValueError):
+            continue
+        if not record.x.get("selfTest"):
+            return folder
+    return folders[0] if folders else None
