@@ -323,3 +323,32 @@ async def test_a_judge_that_looks_around(project: Project) -> None:
     assert "/judge-" in Puppet.seen[-1]["home"] and "./workspace is a copy" in Puppet.seen[-1]["prompt"]
     (kept,) = result.folder.glob("trials/*/workspace/out.md")
     assert kept.read_text() == "hello"
+
+
+async def test_requests_to_http_mocks_are_evidence(project: Project, model: ScriptedModel) -> None:
+    """In their place among the steps; the prompt a judge is shown is the author's, without the addresses."""
+    model.script("/judges", [verdict("good")])
+    project.python_agent("""
+        import json, os, re, urllib.request
+        url = re.search(r"catalog: (http://[^ \\n]+)", os.environ["SPHYNX_PROMPT"]).group(1)
+        print(json.dumps({"_tag": "Started", "sessionId": "s", "model": "m"}), flush=True)
+        urllib.request.urlopen(url + "/items/7").read()
+        print(json.dumps({"_tag": "Message", "role": "assistant", "text": "Got it."}), flush=True)
+    """)
+    project.suite(f"""
+        from sphynx import judge
+        from sphynx.mocks.api import api, endpoint
+        def get_item(request):
+            return {{"status": 200, "body": {{"name": "seven"}}}}
+        catalog = api(name="catalog", endpoints=[endpoint(
+            method="GET", path="/items/:id", responses={{200: {{"type": "object"}}}}, handler=get_item)])
+        demo = suite(id="demo", prompt="Fetch 7", api=[catalog], variants=[AGENT],
+                     cases=[case(id="one", validate={" ".join(judge().split())})])
+    """)
+    trial = await project.trial()
+    assert (trial.status, trial.reason) == ("passed", None)
+    evidence = json.loads(model.requests("/judges")[-1].body["input"])
+    assert evidence["input"] == "Fetch 7"
+    steps = [step for step in evidence["conversation"] if "tool" in step]
+    assert [step["tool"] for step in steps] == ["catalog GET /items/7"]
+    assert "seven" in steps[0]["output"]
