@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import inspect
 import itertools
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,8 @@ from pydantic import BaseModel
 
 from sphynx.cli.app import build
 from sphynx.mocks import api, cli, mcp
-from sphynx.schema import records
 from sphynx.results.skill_json import json_schema
+from sphynx.schema import records
 from sphynx.suite import cases, judges, people, suites, variants
 from sphynx.suite.fields import Field
 
