@@ -42,6 +42,39 @@ COMMANDS: dict[str, Registered] = {
     "clean": Registered("sphynx.cli.commands.clean:clean", "List what can be removed; remove it when asked"),
     "models": Registered("sphynx.cli.commands.models:models", "List the models an agent takes, offline"),
     "doctor": Registered("sphynx.cli.commands.doctor:doctor", "Say what this machine can do"),
+    "whoami": Registered("sphynx.cli.commands.whoami:whoami", "Show which organization a key acts for"),
+    "env list": Registered(
+        "sphynx.cli.commands.env:list_", "List the variables and subscriptions of a server"
+    ),
+    "env set": Registered("sphynx.cli.commands.env:set_", "Store a variable; its value is asked or read"),
+    "env import": Registered("sphynx.cli.commands.env:import_", "Store the variables of an env file"),
+    "env remove": Registered("sphynx.cli.commands.env:remove", "Remove a variable"),
+    "batches list": Registered("sphynx.cli.commands.batches:list_", "List the batches of a server"),
+    "batches get": Registered("sphynx.cli.commands.batches:get", "Show a batch of a server"),
+    "batches cancel": Registered("sphynx.cli.commands.batches:cancel", "Cancel a batch of one's own server"),
+    "cases list": Registered("sphynx.cli.commands.cases:list_", "List the cases of a server"),
+    "cases get": Registered("sphynx.cli.commands.cases:get", "Show a case and its history"),
+    "case run": Registered("sphynx.cli.commands.cases:run", "Run a stored case again"),
+    "runs list": Registered("sphynx.cli.commands.runs:list_", "List the runs of a case"),
+    "runs get": Registered("sphynx.cli.commands.runs:get", "Show a run and its trials"),
+    "prompts list": Registered("sphynx.cli.commands.prompts:list_", "List the prompts of a server"),
+    "prompts get": Registered("sphynx.cli.commands.prompts:get", "Print a prompt"),
+    "prompts create": Registered(
+        "sphynx.cli.commands.prompts:create", "Create a prompt from a file or stdin"
+    ),
+    "prompts update": Registered("sphynx.cli.commands.prompts:update", "Add a version to a prompt"),
+    "prompts promote": Registered("sphynx.cli.commands.prompts:promote", "Point a channel at a version"),
+    "serve": Registered("sphynx.cli.commands.serve:serve", "Run a server of one's own"),
+    "worker": Registered("sphynx.cli.commands.serve:worker", "Run trials for a server on Postgres"),
+    "admin create-org": Registered("sphynx.cli.commands.admin:create_org", "Make an organization"),
+    "admin create-key": Registered("sphynx.cli.commands.admin:create_key", "Make an API key; shown once"),
+    "admin list-keys": Registered("sphynx.cli.commands.admin:list_keys", "List API keys"),
+    "admin revoke-key": Registered("sphynx.cli.commands.admin:revoke_key", "Stop an API key from working"),
+    "admin add-subscription": Registered(
+        "sphynx.cli.commands.admin:add_subscription", "Store an agent's login from stdin"
+    ),
+    "admin rotate-key": Registered("sphynx.cli.commands.admin:rotate_key", "Seal all secrets with a new key"),
+    "admin backup": Registered("sphynx.cli.commands.admin:backup", "Copy a SQLite store while it is in use"),
 }
 
 

@@ -154,6 +154,10 @@ class AsyncBatches(AsyncResource):
         """One batch with its runs and trials."""
         return await self._call(call("evals.batches.get", id=id))
 
+    async def cancel(self, id: str) -> EvalBatch:
+        """Cancel a batch; what had not ended is void. Only a server of one's own does that."""
+        return await self._call(call("evals.batches.cancel", id=id))
+
     async def list(self, *, cursor: Cursor | None = None, limit: int | None = None) -> BatchPage:
         """A page of batches, newest first."""
         return await self._call(call("evals.batches.list", cursor=_cursor(cursor), limit=limit))

@@ -150,6 +150,10 @@ class SyncBatches(SyncResource):
         """One batch with its runs and trials."""
         return self._call(call("evals.batches.get", id=id))
 
+    def cancel(self, id: str) -> EvalBatch:
+        """Cancel a batch; what had not ended is void. Only a server of one's own does that."""
+        return self._call(call("evals.batches.cancel", id=id))
+
     def list(self, *, cursor: Cursor | None = None, limit: int | None = None) -> BatchPage:
         """A page of batches, newest first."""
         return self._call(call("evals.batches.list", cursor=_cursor(cursor), limit=limit))

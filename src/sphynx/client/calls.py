@@ -12,11 +12,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from sphynx.errors import UsageError
 from sphynx.registry import load
-from sphynx.schema.operations import OPERATIONS, Operation
+from sphynx.schema.operations import EXTENSIONS, OPERATIONS, Operation
 from sphynx.schema.wire import Request, SuiteBatchRequest
 from sphynx.suite.suites import Suite
 
 BEYOND = "x-sphynx"
+_ALL = {**OPERATIONS, **EXTENSIONS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ def call(name: str, headers: Mapping[str, str] | None = None, /, **fields: Any) 
 
 def checked(name: str, body: Any, headers: Mapping[str, str] | None = None) -> Call:
     """A call with ``body``, a mapping or a request model. ``UsageError`` naming every field that is wrong."""
-    operation = OPERATIONS[name]
+    operation = _ALL[name]
     if operation.request is None:
         return Call(operation, {}, headers or {})
     try:
@@ -87,12 +88,12 @@ def parse(operation: Operation, data: bytes) -> Any:
 
 @lru_cache(maxsize=64)
 def _adapter(name: str) -> TypeAdapter[Request]:
-    return TypeAdapter(OPERATIONS[name].request)
+    return TypeAdapter(_ALL[name].request)
 
 
 @lru_cache(maxsize=64)
 def _answer(name: str) -> TypeAdapter[Any]:
-    model: Any = OPERATIONS[name].response
+    model: Any = _ALL[name].response
     return TypeAdapter(model)
 
 

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from sphynx.client.calls import Call, beyond_keys, call, parse
 from sphynx.client.steps import Conversation, Failure, Pause, Reply, Send, Tell
 from sphynx.errors import SphynxError, UsageError
+from sphynx.schema.operations import EXTENSIONS
 from sphynx.schema.wire import EvalBatch, EvalRunPage, StartedBatch
 
 FIRST_CONTACT_S = 5.0
@@ -183,6 +184,8 @@ def _worth_a_retry(answer: Reply | Failure | None) -> bool:
 
 
 def _refuse_unannounced(server: Server, what: Call) -> None:
+    if what.operation.name in EXTENSIONS and "x-sphynx" not in server.extensions:
+        raise UsageError(f"the server at {server.base_url} does not have {what.operation.name}")
     keys = beyond_keys(what.body)
     if keys and "x-sphynx" not in server.extensions:
         raise UsageError(

@@ -148,3 +148,12 @@ _ALL = (
 
 OPERATIONS: dict[str, Operation] = {operation.name: operation for operation in _ALL}
 """Every operation by its name."""
+
+_OURS = (
+    Operation(
+        "evals.batches.cancel", "Batches", wire.ById, wire.EvalBatch, "evals:write", False, public=False
+    ),
+)
+
+EXTENSIONS: dict[str, Operation] = {operation.name: operation for operation in _OURS}
+"""Operations that only our own server has; it announces them at ``/``."""

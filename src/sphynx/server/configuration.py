@@ -21,6 +21,8 @@ class Configuration:
     port: int = PORT
     allow_local_sandbox: bool = False
     default_sandbox: str | None = None
+    isolate: bool = True
+    """Local trials run in bubblewrap where this machine can."""
     jobs: int = 4
     """Trials a worker runs at a time."""
     max_body: int = 64_000_000

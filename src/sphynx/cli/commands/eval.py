@@ -5,12 +5,15 @@ from __future__ import annotations
 import difflib
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sphynx.cli.commands import skill_options as skill
 from sphynx.errors import UsageError
+
+if TYPE_CHECKING:
+    from sphynx.cli.eval_request import EvalRequest
 
 
 class FailOn(StrEnum):
@@ -25,7 +28,7 @@ Paths = Annotated[
     list[Path] | None,
     typer.Argument(metavar="PATH", help="Eval files or folders; none: every *_eval.py below"),
 ]
-Local = Annotated[bool, typer.Option("--local", help="Run on this machine")]
+Local = Annotated[bool, typer.Option("--local", help="Run on this machine, without a server")]
 Case = Annotated[list[str] | None, typer.Option(metavar="ID", help="Run one case; repeat for more")]
 Variant = Annotated[
     list[str] | None,
@@ -72,7 +75,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would run, sta
 SelfTest = Annotated[
     bool, typer.Option("--self-test", help="Do the checks fail an untouched workspace and pass its solution?")
 ]
-NoWait = Annotated[bool, typer.Option("--no-wait", hidden=True)]
+NoWait = Annotated[bool, typer.Option("--no-wait", help="On a server: print the started batches and leave")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors")]
 
 
@@ -96,9 +99,6 @@ def run_eval(
     use_login: UseLogin = False,
     dry_run: DryRun = False,
     self_test: SelfTest = False,
-    no_wait: NoWait = False,
-    debug: Debug = False,
-) -> int:
     agent: skill.Agent = None,
     arms: skill.Arms = "with,without",
     old_ref: skill.OldRef = None,
@@ -111,12 +111,14 @@ def run_eval(
     skill_report: skill.Report = None,
     export_benchmark: skill.Benchmark = None,
     baseline: skill.Baseline = None,
+    no_wait: NoWait = False,
+    debug: Debug = False,
+) -> int:
     """Run eval suites and gate on the results.
 
     Exit codes: 0 the gate passed, 2 it failed, 1 an error, 130 interrupted, 143 terminated.
     """
     from sphynx.cli.eval_request import EvalRequest, skill_request
-    from sphynx.cli.local_eval import start
 
     request = EvalRequest(
         paths=tuple(paths or ()), cases=tuple(case or ()), variants=tuple(variant or ()), trials=trials,
@@ -127,15 +129,35 @@ def run_eval(
         export_benchmark=export_benchmark, baseline=baseline,
         skill=skill_request(agent, arms, old_ref, skill_use.value, judge, limit, sample),
     )  # fmt: skip
+    return _run(request, local=local, wait=not no_wait)
+
+
+def _run(request: EvalRequest, *, local: bool, wait: bool) -> int:
     _refuse_missing_paths(request.paths)
     if not local:
-        raise UsageError(
-            "this needs --local", hint="this version runs evals on this machine: sphynx eval --local"
-        )
-    if no_wait:
+        from sphynx.cli.server_eval import start as start_on_server
+
+        request.check()
+        _refuse_local_only(request)
+        return start_on_server(request, wait=wait)
+    if not wait:
         raise UsageError("--no-wait cannot be used with --local", hint="a local run ends with the command")
+    from sphynx.cli.local_eval import start
+
     request.check()
     return start(request)
+
+
+def _refuse_local_only(request: EvalRequest) -> None:
+    """Options that only mean something where the trials run."""
+    given = {
+        "--jobs": request.jobs, "--resume": request.resume, "--isolate": request.isolate,
+        "--keep-workspace": request.keep_workspace, "--dry-run": request.dry_run,
+        "--self-test": request.self_test, "--junit": request.junit,
+    }  # fmt: skip
+    for name, value in given.items():
+        if value:
+            raise UsageError(f"{name} needs --local", hint="sphynx eval --local runs on this machine")
 
 
 def _refuse_missing_paths(paths: tuple[Path, ...]) -> None:

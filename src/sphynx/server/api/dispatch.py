@@ -11,21 +11,13 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from sphynx.schema.operations import OPERATIONS, Operation
-from sphynx.schema.wire import ById, EvalBatch
+from sphynx.schema.operations import EXTENSIONS, OPERATIONS, Operation
 from sphynx.server.api import evals, organization, prompts, runner, starts
 from sphynx.server.api.body import read_body
 from sphynx.server.api.context import Asked, Handler, Services
 from sphynx.server.api.gate import Gate
 from sphynx.server.api.metrics import Metrics
 from sphynx.server.refusals import Refusal, forbidden, too_large
-
-EXTENSIONS: dict[str, Operation] = {
-    "evals.batches.cancel": Operation(
-        "evals.batches.cancel", "Batches", ById, EvalBatch, "evals:write", False, public=False
-    ),
-}
-"""Operations this server has beyond the contract."""
 
 ALL: dict[str, Operation] = {**OPERATIONS, **EXTENSIONS}
 HANDLERS: dict[str, Handler] = {

@@ -152,14 +152,17 @@ async def settle_trial(
     result: Mapping[str, Any],
     journal: Sequence[Mapping[str, Any]],
     harness_version: str = "",
+    attempt: int | None = None,
 ) -> bool:
     """Record how a trial ended. Only the first record counts; whether this was it.
 
-    ``result`` is an ``EvalTrial`` without its trajectory, ``journal`` the trajectory.
+    ``result`` is an ``EvalTrial`` without its trajectory, ``journal`` the trajectory. With ``attempt``, a
+    worker that was thought dead and whose trial was taken from it records nothing.
     """
+    mine = sa.true() if attempt is None else TRIALS.c.attempt == attempt
     changed = await connection.execute(
         sa.update(TRIALS)
-        .where(TRIALS.c.id == trial_id, TRIALS.c.status.not_in(ENDED))
+        .where(TRIALS.c.id == trial_id, TRIALS.c.status.not_in(ENDED), mine)
         .values(
             status=result["status"], commands=result["commands"], costs=result["costs"],
             result_z=squeeze(result), journal_z=squeeze(list(journal)), finished_at=now_ms(),

@@ -1,0 +1,202 @@
+"""``sphynx admin``: organizations, keys and secrets of a server of one's own, on its store directly."""
+
+from __future__ import annotations
+
+import asyncio
+import json as encoder
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sphynx.errors import ExitCode, UsageError
+
+Data = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="The server's folder")]
+DatabaseUrl = Annotated[
+    str | None,
+    typer.Option("--database-url", envvar="SPHYNX_DATABASE_URL", metavar="URL", help="Its database"),
+]
+Org = Annotated[str, typer.Option("--org", metavar="SLUG", help="The organization")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors")]
+_PLANS = {"codex": "chatgpt", "chatgpt": "chatgpt", "opencode": "opencode", "pi": "pi"}
+
+
+def create_org(
+    slug: Annotated[str, typer.Argument(metavar="SLUG")],
+    name: Annotated[str | None, typer.Option(metavar="TEXT", help="Its name; none: the slug")] = None,
+    data: Data = None,
+    database_url: DatabaseUrl = None,
+    debug: Debug = False,
+) -> int:
+    """Make an organization."""
+    from sphynx.server.store import accounts
+
+    org_id = _in_store(data, database_url, lambda connection: accounts.create_org(connection, slug, name))
+    _say(org_id)
+    return ExitCode.OK
+
+
+def create_key(
+    org: Org = "default",
+    name: Annotated[str, typer.Option(metavar="TEXT", help="What the key is for")] = "key",
+    permission: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this; repeat for more. None: everything")
+    ] = None,
+    expires: Annotated[int | None, typer.Option(min=1, metavar="DAYS", help="Stops working after")] = None,
+    data: Data = None,
+    database_url: DatabaseUrl = None,
+    debug: Debug = False,
+) -> int:
+    """Make an API key and print it. It cannot be shown again."""
+    from sphynx.server.identifiers import now_ms
+    from sphynx.server.store import accounts
+
+    expires_at = None if expires is None else now_ms() + expires * 86_400_000
+
+    async def make(connection: Any) -> str:
+        org_id = await accounts.org_id_of(connection, org)
+        return await accounts.create_key(connection, org_id, name, permission, expires_at)
+
+    _say(_in_store(data, database_url, make))
+    return ExitCode.OK
+
+
+def list_keys(
+    json: Annotated[bool, typer.Option("--json", help="Print JSON")] = False,
+    data: Data = None,
+    database_url: DatabaseUrl = None,
+    debug: Debug = False,
+) -> int:
+    """List API keys: id, organization, name, first characters, state."""
+    from sphynx.server.identifiers import iso
+    from sphynx.server.store import accounts
+
+    for key in (found := _in_store(data, database_url, accounts.list_keys)):
+        if not json:
+            state = f"revoked {iso(key['revoked_at'])}" if key["revoked_at"] else "works"
+            _say("\t".join([key["id"], key["slug"], key["name"], f"{key['start']}…", state]))
+    if json:
+        _say(encoder.dumps(found, indent=2))
+    return ExitCode.OK
+
+
+def revoke_key(
+    id: Annotated[str, typer.Argument(metavar="ID")],
+    data: Data = None,
+    database_url: DatabaseUrl = None,
+    debug: Debug = False,
+) -> int:
+    """Stop a key from working, within 5 seconds."""
+    from sphynx.server.store import accounts
+
+    _in_store(data, database_url, lambda connection: accounts.revoke_key(connection, id))
+    _say(f"{id} is revoked")
+    return ExitCode.OK
+
+
+def add_subscription(
+    plan: Annotated[str, typer.Argument(metavar="PLAN", help="codex, opencode or pi")],
+    org: Org = "default",
+    data: Data = None,
+    database_url: DatabaseUrl = None,
+    debug: Debug = False,
+) -> int:
+    """Store an agent's login: its auth.json on stdin."""
+    from sphynx.server.store import accounts, environment
+    from sphynx.server.vault import open_vault
+
+    if plan not in _PLANS:
+        raise UsageError(f'there is no plan "{plan}"', hint="codex, opencode or pi")
+    text = sys.stdin.read()
+    try:
+        is_object = isinstance(encoder.loads(text), dict)
+    except ValueError:
+        is_object = False
+    if not is_object or not 2 <= len(text) <= 65_536:
+        raise UsageError("a login is a JSON object of at most 65,536 characters", hint="< ~/.codex/auth.json")
+    vault = open_vault(_folder(data), os.environ)
+
+    async def add(connection: Any) -> str:
+        org_id = await accounts.org_id_of(connection, org)
+        return await environment.add_subscription(connection, org_id, _PLANS[plan], text, vault)
+
+    _say(_in_store(data, database_url, add))
+    return ExitCode.OK
+
+
+def rotate_key(data: Data = None, database_url: DatabaseUrl = None, debug: Debug = False) -> int:
+    """Make a new master key and seal every secret with it. Restart the server before and after it."""
+    from sphynx.server import vault
+    from sphynx.server.store import environment
+
+    folder = _folder(data)
+    given = bool(os.environ.get(vault.VARIABLE, "").strip())
+    opened = vault.open_vault(folder, os.environ) if given else vault.add_key(folder, os.environ)
+    count = _in_store(data, database_url, lambda connection: environment.reseal(connection, opened))
+    if not given:
+        vault.keep_first(folder)
+    _say(f"{count} secrets are sealed with the new key")
+    return ExitCode.OK
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where the copy goes")],
+    data: Data = None,
+    debug: Debug = False,
+) -> int:
+    """Copy a SQLite store to one file while the server runs. The master key is not in it."""
+    import sqlite3
+
+    from sphynx.server.configuration import DATABASE
+
+    source = _folder(data) / DATABASE
+    if not source.is_file():
+        raise UsageError(f"there is no database in {source.parent}", hint="for Postgres, use pg_dump")
+    if file.exists():
+        raise UsageError(f"{file} is there already", hint="name a new file")
+    with sqlite3.connect(source) as store, sqlite3.connect(file) as copy:
+        store.backup(copy)
+    copy.close()
+    store.close()
+    file.chmod(0o600)
+    _say(f"{file}: keep {source.parent / 'master.key'} with it, but not beside it")
+    return ExitCode.OK
+
+
+def _folder(data: Path | None) -> Path:
+    from sphynx.cli.extras import need_server
+
+    need_server("sphynx admin")
+    from sphynx.server.configuration import Configuration
+
+    return (data or Configuration().data).expanduser().absolute()
+
+
+def _in_store(data: Path | None, database_url: str | None, what: Callable[[Any], Awaitable[Any]]) -> Any:
+    """Do ``what`` in one transaction of the store, which is made when it is not there yet."""
+    folder = _folder(data)
+    from sphynx.server.configuration import Configuration
+    from sphynx.server.serving import prepare
+    from sphynx.server.store.database import Database
+
+    configuration = Configuration(data=folder, database_url=database_url)
+    prepare(configuration)
+
+    async def run() -> Any:
+        database = Database(configuration.url)
+        try:
+            async with database.write() as connection:
+                return await what(connection)
+        finally:
+            await database.aclose()
+
+    return asyncio.run(run())
+
+
+def _say(text: str) -> None:
+    from sphynx.cli.out import stdout
+
+    stdout().line(text)

@@ -1,0 +1,137 @@
+"""The workflow engine: a batch is a workflow, a trial is one, and each step of them is remembered.
+
+Inputs and results are ids and short words, written as JSON: what is stored can be read, and nothing that is
+stored is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import socket
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from dbos import DBOS, DBOSConfig, SetWorkflowID
+from dbos._serialization import Serializer
+
+from sphynx.server.store.database import normal, sync_engine
+
+NAME = "sphynx"
+VERSION = "engine-1"
+"""Changes only when stored workflows could not go on in new code."""
+BATCHES = "batches"
+TRIALS = "trials"
+MOST_BYTES = 64_000
+_POLL_S = 0.3
+
+TrialStep = Callable[[str], Awaitable[str]]
+BatchPlan = Callable[[str], Awaitable[list[str]]]
+BatchEnd = Callable[[str], Awaitable[bool]]
+
+
+class Json(Serializer):
+    """Stored values as JSON. An error keeps its kind, never its text, which may hold anything."""
+
+    def serialize(self, data: Any) -> str:
+        text = json.dumps(data, default=_error)
+        if len(text) > MOST_BYTES:
+            raise ValueError(f"a workflow value has {len(text)} characters, at most {MOST_BYTES}")
+        return text
+
+    def deserialize(self, serialized_data: str) -> Any:
+        value = json.loads(serialized_data)
+        if isinstance(value, dict) and set(value) == {"failed"}:
+            return RuntimeError(value["failed"])
+        return value
+
+    def name(self) -> str:
+        return "sphynx_json"
+
+
+def _error(value: Any) -> Any:
+    if isinstance(value, BaseException):
+        return {"failed": type(value).__name__}
+    raise TypeError(f"{type(value).__name__} is not stored")
+
+
+def executor_id() -> str:
+    """A name no other worker process ever has."""
+    return f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+
+
+class Durable:
+    """The engine of one worker process; there can be one per process.
+
+    ``run_trial`` is given a trial's id and returns a word once the trial is settled; ``plan`` gives the ids
+    of a batch's trials, ``close`` ends the batch.
+    """
+
+    def __init__(
+        self, url: str, executor: str, *, jobs: int, run_trial: TrialStep, plan: BatchPlan, close: BatchEnd
+    ) -> None:
+        self.executor = executor
+        self._jobs = jobs
+        config: DBOSConfig = {
+            "name": NAME,
+            "executor_id": executor,
+            "application_version": VERSION,
+            "log_level": "ERROR",
+            "serializer": Json(),
+        }
+        if normal(url).startswith("sqlite"):
+            config["system_database_engine"] = sync_engine(url)
+        else:
+            config["system_database_url"] = normal(url)
+        DBOS(config=config)
+
+        @DBOS.step(name="run", preemptible=True)
+        async def step(trial_id: str) -> str:
+            return await run_trial(trial_id)
+
+        @DBOS.step(name="plan")
+        async def planned(batch_id: str) -> list[str]:
+            return await plan(batch_id)
+
+        @DBOS.step(name="close")
+        async def closed(batch_id: str) -> bool:
+            return await close(batch_id)
+
+        @DBOS.workflow(name="trial")
+        async def trial(trial_id: str) -> str:
+            return await step(trial_id)
+
+        @DBOS.workflow(name="batch")
+        async def batch(batch_id: str) -> bool:
+            handles = []
+            for trial_id in await planned(batch_id):
+                with SetWorkflowID(trial_id):
+                    handles.append(await DBOS.enqueue_workflow_async(TRIALS, trial, trial_id))
+            for handle in handles:
+                await handle.get_result()
+            return await closed(batch_id)
+
+        self._batch = batch
+
+    async def launch(self) -> None:
+        """Begin to take work."""
+        DBOS.launch()
+        await DBOS.register_queue_async(BATCHES, worker_concurrency=100, polling_interval_sec=_POLL_S)
+        await DBOS.register_queue_async(TRIALS, worker_concurrency=self._jobs, polling_interval_sec=_POLL_S)
+
+    async def enqueue(self, batch_id: str) -> None:
+        """Hand a batch to the workers. A second time is the same as once."""
+        with SetWorkflowID(batch_id):
+            await DBOS.enqueue_workflow_async(BATCHES, self._batch, batch_id)
+
+    async def take_over(self, live: set[str]) -> int:
+        """Put back what workers had that are not in ``live``; how many workflows that were."""
+        pending = await DBOS.list_workflows_async(status="PENDING", load_input=False, load_output=False)
+        found: dict[str, list[str]] = {}
+        for workflow in pending:
+            if workflow.executor_id not in live and workflow.queue_name:
+                found.setdefault(workflow.queue_name, []).append(workflow.workflow_id)
+        for queue, ids in found.items():
+            await DBOS.resume_workflows_async(ids, queue_name=queue)
+        return sum(map(len, found.values()))

@@ -1,0 +1,225 @@
+"""One worker's trials: from a trial's id to its recorded result."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import anyio
+import sqlalchemy as sa
+
+from sphynx.compiler.profiles import Profile
+from sphynx.contracts import TrialKey
+from sphynx.engine import BatchFolder, read_events
+from sphynx.engine.local import shared_recorder
+from sphynx.engine.trial import Machine, TrialJob, run_trial
+from sphynx.journal.entries import entries
+from sphynx.registry import load_harness
+from sphynx.results.wire import trial_to_wire
+from sphynx.sandboxes.case_cache import CaseCache
+from sphynx.sandboxes.local_root import LocalRoot
+from sphynx.schema.records import TrialRecord
+from sphynx.server.execution.backends import Backends
+from sphynx.server.execution.rebuilt import Rebuilt, bundle_digest, forget, rebuild, write_bundle
+from sphynx.server.starting import PLANS, profile_from
+from sphynx.server.store import batches, catalog, environment
+from sphynx.server.store.database import Database
+from sphynx.server.store.tables import CASE_VERSIONS, RUNS, TRIALS, VARIANTS, expand
+from sphynx.server.vault import Vault
+from sphynx.suite import Variant
+
+_LOG = logging.getLogger("sphynx.worker")
+_SHARED = ("PATH", "HOME", "LANG", "TMPDIR", "SSL_CERT_FILE", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+_FALLBACK = "OPENAI_API_KEY"
+
+
+class TrialRunner:
+    """Runs trials of hosted batches on this machine."""
+
+    def __init__(
+        self,
+        database: Database,
+        vault: Vault,
+        data: Path,
+        environ: Mapping[str, str],
+        worker: str,
+        *,
+        isolate: bool,
+    ) -> None:
+        self._database = database
+        self._vault = vault
+        self._data = data
+        self._environ = environ
+        self._worker = worker
+        self._isolate = isolate
+        self.root = LocalRoot(data / "local")
+        self.backends = Backends(self.root, environ)
+        self.stopping = False
+        self._scopes: dict[str, tuple[str, anyio.CancelScope]] = {}
+
+    @property
+    def batches(self) -> set[str]:
+        """Batches with trials that run here now."""
+        return {batch_id for batch_id, _ in self._scopes.values()}
+
+    async def empty(self) -> None:
+        """Wait until nothing runs here."""
+        while self._scopes:  # noqa: ASYNC110 - asked once, at the end of a worker
+            await anyio.sleep(0.05)
+
+    def cancel(self, batch_ids: set[str] | None = None) -> None:
+        """Stop what runs, of these batches or of all."""
+        for batch_id, scope in list(self._scopes.values()):
+            if batch_ids is None or batch_id in batch_ids:
+                scope.cancel()
+
+    async def run(self, trial_id: str) -> str:
+        """Run one trial and record it: ``settled``, or ``over`` when there was nothing left to do.
+
+        A worker that is being stopped never returns from here, so that another one takes the trial.
+        """
+        attempt = await batches.begin_trial(self._database, trial_id, self._worker)
+        if attempt is None:
+            return "over"
+        found = await self._load(trial_id)
+        with anyio.CancelScope() as scope:
+            self._scopes[trial_id] = (found["batch_id"], scope)
+            try:
+                return await self._attempt(trial_id, attempt, found)
+            finally:
+                del self._scopes[trial_id]
+        if self.stopping:
+            await anyio.sleep_forever()
+        return "over"
+
+    async def _attempt(self, trial_id: str, attempt: int, found: Mapping[str, Any]) -> str:
+        folder = BatchFolder.create(self._data / "work" / trial_id, str(attempt))
+        try:
+            job, machine = await self._prepared(trial_id, found, folder)
+            async with self.backends.of(found["batch_id"]) as backend:
+                folder.trial_started(job.key)
+                where = folder.trial_folder(job.key)
+                record = await run_trial(job, machine(backend))
+            events = list(read_events(where))
+            await self._settle(trial_id, attempt, found, record, entries(events))
+            return "settled"
+        except Exception as error:
+            _LOG.error("trial broke", extra={"trial": trial_id, "error": type(error).__name__})
+            reason = f"The server could not run this trial: {type(error).__name__}"
+            await self._void(trial_id, attempt, found, reason)
+            return "settled"
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(forget, self._data / "work" / trial_id)
+
+    async def _load(self, trial_id: str) -> dict[str, Any]:
+        async with self._database.read() as connection:
+            query = (
+                sa.select(
+                    TRIALS.c.ordinal, RUNS, VARIANTS.c.harness, VARIANTS.c.model, CASE_VERSIONS.c.definition_z
+                )
+                .join(RUNS, RUNS.c.id == TRIALS.c.run_id)
+                .join(VARIANTS, VARIANTS.c.id == RUNS.c.variant_id)
+                .join(
+                    CASE_VERSIONS,
+                    sa.and_(
+                        CASE_VERSIONS.c.org_id == RUNS.c.org_id,
+                        CASE_VERSIONS.c.case_id == RUNS.c.case_id,
+                        CASE_VERSIONS.c.definition_hash == RUNS.c.definition_hash,
+                    ),
+                )
+                .where(TRIALS.c.id == trial_id)
+            )
+            return dict((await connection.execute(query)).mappings().one())
+
+    async def _prepared(
+        self, trial_id: str, found: Mapping[str, Any], folder: BatchFolder
+    ) -> tuple[TrialJob, Any]:
+        stored = expand(found["definition_z"])
+        org = found["org_id"]
+        async with self._database.read() as connection:
+            version = found["profile_version"]
+            profile = profile_from(await catalog.profile_of(connection, org, version)) if version else None
+            digest = bundle_digest(stored)
+            packed = await catalog.bundle_of(connection, org, digest) if digest else None
+        staging = self._data / "bundles" / org
+        bundle = None
+        if packed is not None and digest is not None:
+            bundle = await anyio.to_thread.run_sync(write_bundle, packed, digest, staging)
+        rebuilt = self._rebuilt(stored, found, profile, bundle)
+        env = await self._environment(org, rebuilt.variant.variant, profile)
+        key = TrialKey(
+            found["batch_id"], found["suite_id"], found["case_id"], rebuilt.variant.label, found["ordinal"]
+        )
+        job = TrialJob(key, rebuilt.suite, rebuilt.case, rebuilt.variant)
+
+        def machine(backend: Any) -> Machine:
+            return Machine(
+                backend=backend, folder=folder, sinks=(), host_env=env, forwarded={},
+                cache=CaseCache(LocalRoot(self._data / "orgs" / org)),
+                recorder=None if self._isolate else shared_recorder(self.root), isolate=self._isolate,
+            )  # fmt: skip
+
+        return job, machine
+
+    def _rebuilt(
+        self, stored: Mapping[str, Any], found: Mapping[str, Any], profile: Profile | None, bundle: Any
+    ) -> Rebuilt:
+        return rebuild(
+            stored,
+            definition_hash=found["definition_hash"],
+            of_variant={
+                "harness": found["harness"], "model": found["model"], "version": found["harness_version"],
+                "options": found["options"],
+            },
+            profile=profile,
+            bundle_ref=bundle,
+        )  # fmt: skip
+
+    async def _environment(self, org: str, variant: Variant, profile: Profile | None) -> dict[str, str]:
+        """What the trial's harness and profile may be given, and nothing else of the organization's."""
+        async with self._database.read() as connection:
+            values = await environment.values(connection, org, self._vault)
+            login = None
+            plan = PLANS.get(variant.harness)
+            if plan is not None:
+                login = await environment.subscription(connection, org, plan, self._vault)
+        env = {name: self._environ[name] for name in _SHARED if name in self._environ}
+        if self._environ.get(_FALLBACK, "").strip():
+            values.setdefault(_FALLBACK, self._environ[_FALLBACK])
+        if login is not None:
+            values[f"SPHYNX_{variant.harness.upper()}_AUTH_JSON"] = login
+        keys = getattr(load_harness(variant.harness), "keys", lambda variant, env: {})
+        wanted = {*(profile.variables if profile else ()), *keys(variant, values)}
+        used = {name: values[name] for name in wanted if name in values}
+        if used:
+            async with self._database.write() as connection:
+                await environment.mark_used(connection, org, used)
+        return {**env, **used}
+
+    async def _settle(
+        self,
+        trial_id: str,
+        attempt: int,
+        found: Mapping[str, Any],
+        record: TrialRecord,
+        journal: list[dict[str, Any]],
+    ) -> None:
+        result = trial_to_wire(record, [])
+        del result["trajectory"]
+        result["id"] = trial_id
+        if attempt > 1:
+            again = f"attempt {attempt}: the worker of the one before was lost, so it began anew"
+            result["x-sphynx"] = {**result.get("x-sphynx", {}), "attempt": attempt, "note": again}
+        async with self._database.write() as connection:
+            await batches.settle_trial(
+                self._database, connection, trial_id, result, journal,
+                harness_version=record.harness_version, attempt=attempt,
+            )  # fmt: skip
+
+    async def _void(self, trial_id: str, attempt: int, found: Mapping[str, Any], reason: str) -> None:
+        result = batches.blank_trial(trial_id, found["ordinal"], "void", reason)
+        async with self._database.write() as connection:
+            await batches.settle_trial(self._database, connection, trial_id, result, [], attempt=attempt)

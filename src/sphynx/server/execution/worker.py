@@ -1,0 +1,195 @@
+"""A worker process: takes batches and trials, says that it lives, and puts back what dead workers had.
+
+It is started with a JSON object on its standard input (see ``Orders``), which stays open: when it ends, so
+does the worker, so that no worker outlives its server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import anyio
+import sqlalchemy as sa
+
+from sphynx.sandboxes import bubblewrap
+from sphynx.server.execution.durable import Durable, executor_id
+from sphynx.server.execution.machine import TrialRunner
+from sphynx.server.logs import to_stderr
+from sphynx.server.store import batches
+from sphynx.server.store.database import Database
+from sphynx.server.store.tables import BATCHES, ENDED, TRIALS, WORKERS
+from sphynx.server.vault import open_vault
+
+BEAT_S = 2.0
+DEAD_S = 15.0
+_LOOK_S = 0.5
+_CLOSE_S = 8.0
+_LOG = logging.getLogger("sphynx.worker")
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """What a worker needs to know. It may hold the database's password, so it is never an argument."""
+
+    data: str
+    database_url: str
+    jobs: int
+    isolate: bool = True
+
+    def encoded(self) -> bytes:
+        """One line of JSON."""
+        return json.dumps(asdict(self)).encode() + b"\n"
+
+
+class Worker:
+    """One worker, from start to stop."""
+
+    def __init__(self, orders: Orders, environ: Mapping[str, str]) -> None:
+        self.database = Database(orders.database_url)
+        self.executor = executor_id()
+        data = Path(orders.data)
+        isolate, why = bubblewrap.available() if orders.isolate else (False, "not wanted")
+        if not isolate:
+            _LOG.warning("trials are not isolated", extra={"why": why})
+        self.trials = TrialRunner(
+            self.database, open_vault(data, environ), data, environ, self.executor, isolate=isolate
+        )
+        self.durable = Durable(
+            orders.database_url, self.executor, jobs=orders.jobs, run_trial=self.trials.run,
+            plan=self._plan, close=self._close,
+        )  # fmt: skip
+        self._stop = asyncio.Event()
+
+    def stop(self) -> None:
+        """No new trials; those that run are handed over."""
+        self.trials.stopping = True
+        self._stop.set()
+
+    async def run(self) -> None:
+        """Work until told to stop."""
+        if self.database.sqlite:
+            # There is one worker on a SQLite file, so whoever is listed is gone.
+            async with self.database.write() as connection:
+                await connection.execute(sa.delete(WORKERS))
+        await self._beat()
+        await self.durable.launch()
+        _LOG.info("ready", extra={"worker": self.executor})
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._again, self._beat_and_take_over, BEAT_S)
+            group.start_soon(self._again, self._look, _LOOK_S)
+            await self._stop.wait()
+            self.trials.cancel()
+            with anyio.move_on_after(_CLOSE_S):
+                await self.trials.empty()
+            group.cancel_scope.cancel()
+        async with self.database.write() as connection:
+            await connection.execute(sa.delete(WORKERS).where(WORKERS.c.id == self.executor))
+        await self.trials.backends.tidy(everything=True)
+
+    async def _again(self, what: object, seconds: float) -> None:
+        while True:
+            try:
+                await what()  # type: ignore[operator]
+            except Exception as error:
+                # A database that is away for a moment must not end the worker.
+                _LOG.warning("a look failed", extra={"error": type(error).__name__})
+            await anyio.sleep(seconds)
+
+    async def _look(self) -> None:
+        """Take batches nobody has enqueued yet; stop trials of batches that are over; tidy up."""
+        async with self.database.read() as connection:
+            new = sa.select(BATCHES.c.id).where(BATCHES.c.status == "running", BATCHES.c.enqueued.is_(False))
+            waiting = list((await connection.execute(new.order_by(BATCHES.c.started_at))).scalars())
+            mine = self.trials.batches
+            over = sa.select(BATCHES.c.id).where(BATCHES.c.id.in_(mine), BATCHES.c.status != "running")
+            ended = set((await connection.execute(over)).scalars()) if mine else set()
+        if ended:
+            self.trials.cancel(ended)
+        for batch_id in waiting:
+            await self.durable.enqueue(batch_id)
+            async with self.database.write() as connection:
+                await connection.execute(
+                    sa.update(BATCHES).where(BATCHES.c.id == batch_id).values(enqueued=True)
+                )
+        await self.trials.backends.tidy()
+
+    async def _beat(self) -> None:
+        async with self.database.write() as connection:
+            values = {"id": self.executor, "seen_at": await self._database_ms(connection)}
+            await self.database.upsert(connection, WORKERS, values, ("seen_at",))
+
+    async def _beat_and_take_over(self) -> None:
+        await self._beat()
+        async with self.database.write() as connection:
+            if not self.database.sqlite:
+                lock = sa.text("select pg_try_advisory_xact_lock(4711)")
+                if not (await connection.execute(lock)).scalar():
+                    return
+            now = await self._database_ms(connection)
+            alive = sa.select(WORKERS.c.id).where(WORKERS.c.seen_at > now - int(DEAD_S * 1000))
+            live = set((await connection.execute(alive)).scalars())
+            if self.database.sqlite:
+                await connection.commit()
+            taken = await self.durable.take_over(live)
+        if taken:
+            _LOG.warning("took over", extra={"workflows": taken})
+
+    async def _database_ms(self, connection: object) -> int:
+        clock = (
+            "select (julianday('now') - 2440587.5) * 86400000.0"
+            if self.database.sqlite
+            else "select extract(epoch from clock_timestamp()) * 1000"
+        )
+        return int((await connection.execute(sa.text(clock))).scalar())  # type: ignore[attr-defined]
+
+    async def _plan(self, batch_id: str) -> list[str]:
+        """The trials of a batch, those with ordinal 1 first, so that every run has a result early."""
+        async with self.database.read() as connection:
+            query = (
+                sa.select(TRIALS.c.id)
+                .where(TRIALS.c.batch_id == batch_id, TRIALS.c.status.not_in(ENDED))
+                .order_by(TRIALS.c.ordinal, TRIALS.c.run_id)
+            )
+            return list((await connection.execute(query)).scalars())
+
+    async def _close(self, batch_id: str) -> bool:
+        async with self.database.write() as connection:
+            return await batches.close_if_done(connection, batch_id)
+
+
+async def work(orders: Orders, environ: Mapping[str, str], *, follow_stdin: bool) -> None:
+    """Run a worker until SIGTERM, Ctrl-C, or the end of standard input."""
+    worker = Worker(orders, environ)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, worker.stop)
+    if follow_stdin:
+        loop.add_reader(sys.stdin.fileno(), lambda: os.read(sys.stdin.fileno(), 4096) or worker.stop())
+    await worker.run()
+    # Trials that were handed over wait in their steps for ever; leaving must not wait for them.
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def main() -> None:
+    """Entry of ``python -m sphynx.server.execution.worker``."""
+    to_stderr()
+    line = b""
+    while not line.endswith(b"\n"):
+        part = os.read(sys.stdin.fileno(), 1)
+        if not part:
+            return
+        line += part
+    asyncio.run(work(Orders(**json.loads(line)), dict(os.environ), follow_stdin=True))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+"""Whole servers: started by the command line, used by it, killed and started again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.whole import project, until, whole
+from sphynx.compiler import compile_eval
+
+pytestmark = pytest.mark.server
+
+WRITES = "echo hello > hello.txt\n"
+SECRET = "sk-do-not-show-3f9a8b7c6d5e4f"
+
+
+def test_from_the_first_start_to_a_gate(tmp_path: Path) -> None:
+    """serve, whoami, env, eval, batches, cases, runs, case run, admin: one organization from nothing."""
+    run = f'{WRITES}echo "token $MY_TOKEN" >&2\necho "$MY_TOKEN" > seen.txt\n'
+    home = project(tmp_path / "project", run, variables='["MY_TOKEN"]')
+    with whole(tmp_path / "data") as server:
+        done = server.cli("whoami", cwd=home)
+        assert (done.returncode, done.stdout.splitlines()[0]) == (0, "Default (default)"), done.stderr
+        refused = server.cli("eval", cwd=home)
+        assert refused.returncode == 1
+        assert "MY_TOKEN" in refused.stderr
+        assert server.cli("env", "set", "MY_TOKEN", cwd=home, stdin=f"{SECRET}\n").returncode == 0
+        listed = server.cli("env", "list", cwd=home).stdout
+        assert listed.split("\t")[:3] == ["MY_TOKEN", f"••••{SECRET[-4:]}", "your code"]
+        done = server.cli("eval", "--output", "report.json", cwd=home)
+        assert done.returncode == 0, done.stderr + done.stdout + server.log.read_text()
+        assert "organization Default" in done.stderr
+        assert "finished: 2 passed" in done.stdout
+        report = json.loads((home / "report.json").read_text())
+        batch_id = report[0]["batchId"]
+        got = json.loads(server.cli("batches", "get", batch_id, "--json", cwd=home).stdout)
+        assert [trial["status"] for one in got["runs"] for trial in one["trials"]] == ["passed"] * 2
+        assert got["trigger"]["source"] == "cli"
+        assert batch_id in server.cli("batches", "list", cwd=home).stdout
+        assert "writes-hello" in server.cli("cases", "list", cwd=home).stdout
+        assert "first version" in server.cli("cases", "get", "writes-hello", cwd=home).stdout
+        run_id = got["runs"][0]["id"]
+        assert "says_hello" in server.cli("runs", "get", run_id, cwd=home).stdout
+        again = server.cli("case", "run", "has-file", "--trials", "2", cwd=home)
+        assert (again.returncode, "2 passed" in again.stdout) == (0, True), again.stderr
+        assert run_id not in server.cli("runs", "list", "has-file", cwd=home).stdout
+        (home / "mine" / "workspace" / "run.sh").write_text("echo bye > hello.txt\n")
+        failed = server.cli("eval", "--case", "writes-hello", "smoke_eval.py", cwd=home)
+        assert failed.returncode == 2, failed.stderr
+        assert "gate failed: 1 trial failed" in failed.stderr
+        assert server.cli("env", "remove", "MY_TOKEN", cwd=home).returncode == 0
+        assert server.cli("env", "remove", "MY_TOKEN", cwd=home).returncode == 1
+        key = server.cli("admin", "create-key", "--data", str(server.data), cwd=home).stdout.strip()
+        assert key.startswith("anp_")
+        copy = tmp_path / "copy.db"
+        assert server.cli("admin", "backup", str(copy), "--data", str(server.data), cwd=home).returncode == 0
+    for database in (tmp_path / "data" / "sphynx.db", copy):
+        for text in everything_stored(database):
+            assert SECRET not in text
+            assert key not in text
+    assert SECRET not in server.log.read_text()
+    assert server.process.returncode == 0
+
+
+def everything_stored(database: Path) -> list[str]:
+    """Every value of every table, the workflow engine's too, compressed ones decoded."""
+    found: list[str] = []
+    connection = sqlite3.connect(database)
+    tables = connection.execute("select name from sqlite_master where type = 'table'").fetchall()
+    assert "workflow_status" in {name for (name,) in tables}
+    for (name,) in tables:
+        for row in connection.execute(f'select * from "{name}"'):
+            found += [_decoded(value) for value in row]
+    connection.close()
+    return found
+
+
+def _decoded(value: Any) -> str:
+    if isinstance(value, bytes):
+        try:
+            value = zlib.decompress(value)
+        except zlib.error:
+            pass
+        return value.decode("utf-8", "replace")
+    return str(value)
+
+
+@pytest.mark.parametrize("victim", ["worker", "server"])
+def test_kill_9_in_the_middle_loses_nothing_and_scores_nothing_twice(tmp_path: Path, victim: str) -> None:
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    # The first agents wait to be killed; those that come later go on.
+    run = f"touch {marks}/$$\nif [ ! -e {marks}/go ]; then sleep 300; fi\n{WRITES}"
+    home = project(tmp_path / "project", run, trials=4)
+    request = compile_eval(home / "smoke_eval.py")[0]
+    with whole(tmp_path / "data", "--no-isolate") as server:
+        with server.client() as client:
+            started = client.evals.batches.start(request)
+        until(lambda: len(list(marks.iterdir())) >= 2)
+        agents = [int(path.name) for path in marks.iterdir()]
+        os.kill(server.worker_pid() if victim == "worker" else server.process.pid, signal.SIGKILL)
+        (marks / "go").touch()
+        until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in agents))
+        if victim == "worker":
+            _check_all_passed(server, started.id)
+    if victim == "server":
+        with whole(tmp_path / "data", "--no-isolate", key=server.key) as again:
+            _check_all_passed(again, started.id)
+
+
+def _check_all_passed(server: Any, batch_id: str) -> None:
+    with server.client() as client:
+        batch = client.evals.batches.wait(batch_id, poll_interval_ms=200, timeout_ms=60_000)
+    trials = [trial for run in batch.runs for trial in run.trials]
+    assert [trial.status for trial in trials] == ["passed"] * 8, server.log.read_text()
+    assert batch.status == "finished"
+    attempts = [trial.wire().get("x-sphynx", {}).get("attempt", 1) for trial in trials]
+    assert max(attempts) == 2
+    assert attempts.count(2) <= 3
+    assert not list((server.data / "work").glob("*"))
+
+
+def test_a_cancelled_batch_ends_its_agents_within_seconds(tmp_path: Path) -> None:
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    home = project(tmp_path / "project", f"touch {marks}/$$\nsleep 300\n")
+    with whole(tmp_path / "data", "--no-isolate") as server, server.client() as client:
+        started = client.evals.batches.start(compile_eval(home / "smoke_eval.py")[0])
+        until(lambda: len(list(marks.iterdir())) == 2)
+        batch = client.evals.batches.cancel(started.id)
+        assert (batch.status, batch.failure) == ("failed", "The batch was cancelled")
+        agents = [int(path.name) for path in marks.iterdir()]
+        until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in agents), 3)
+        assert {trial.status for run in batch.runs for trial in run.trials} == {"void"}
+
+
+def test_a_stopped_server_hands_its_trials_to_the_next(tmp_path: Path) -> None:
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    run = f"touch {marks}/$$\nif [ ! -e {marks}/go ]; then sleep 300; fi\n{WRITES}"
+    home = project(tmp_path / "project", run)
+    with whole(tmp_path / "data", "--no-isolate") as server, server.client() as client:
+        started = client.evals.batches.start(compile_eval(home / "smoke_eval.py")[0])
+        until(lambda: len(list(marks.iterdir())) == 2)
+    assert server.process.returncode == 0
+    (marks / "go").touch()
+    with whole(tmp_path / "data", "--no-isolate", key=server.key) as again, again.client() as client:
+        batch = client.evals.batches.wait(started.id, poll_interval_ms=200, timeout_ms=60_000)
+        assert [t.status for run in batch.runs for t in run.trials] == ["passed", "passed"]
+
+
+def test_two_servers_on_one_folder_are_refused(tmp_path: Path) -> None:
+    with whole(tmp_path / "data", "--no-isolate") as server:
+        done = server.cli("serve", "--data", str(server.data), "--port", "0", cwd=tmp_path)
+        assert done.returncode == 1
+        assert "another server" in done.stderr
