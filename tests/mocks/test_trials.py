@@ -189,9 +189,10 @@ async def test_http_calls_are_in_the_journal_without_secrets(project: Project) -
     """In their place among the agent's messages, cut after redaction; the prompt says where the API is."""
     secret = "sk-proj-" + "a1B2" * 10
     agent = f"""
-say("before")
+say("before"); import time; time.sleep(0.3)
 ask("/notes", {{"text": "{secret} " + "x" * 40_000, "password": "hunter2"}})
 ask("/nowhere")
+time.sleep(0.3)  # two channels lead to the host
 say("after")
 """
     check = """

@@ -56,7 +56,8 @@ class TrialMocks:
         self._room = MOST_CHARS
         self._broken: str | None = None
         self._failed: str | None = None
-        self._marks: set[str] = set()
+        self._wanted = ""
+        self._heard = False
         self._news = asyncio.Event()
         self._ready = False
         self._task: asyncio.Task[ExecResult] | None = None
@@ -97,13 +98,14 @@ class TrialMocks:
 
     async def settle(self) -> str | None:
         """Wait until every call so far is here. Gives why the trial cannot be trusted, if it cannot."""
-        mark = secrets.token_hex(8)
+        mark = self._wanted = secrets.token_hex(8)
+        self._heard = False
         with suppress(TimeoutError):
             async with asyncio.timeout(MARK_S):
                 await self._box.exec([f"{self._box.home}/{FOLDER}/mark", mark], timeout_ms=int(MARK_S * 1000))
-                await self._until(lambda: mark in self._marks, patience_s=2.0)
+                await self._until(lambda: self._heard, patience_s=2.0)
         self.journalled = False
-        if self._broken is None and mark not in self._marks:
+        if self._broken is None and not self._heard:
             self._broken = f"The mocks no longer answer{self._ending()}, so their calls cannot be trusted"
         return None if self._broken is None else self._trial.redactor.text(self._broken)
 
@@ -144,7 +146,7 @@ class TrialMocks:
         elif kind == "failed":
             self._failed = str(frame.get("message"))
         elif kind == "mark":
-            self._marks.add(str(frame.get("mark")))
+            self._heard = self._heard or frame.get("mark") == self._wanted
         elif kind == "call" and frame.get("kind") in self.calls and isinstance(frame.get("record"), dict):
             self._take_call(frame)
         self._news.set()

@@ -109,6 +109,7 @@ class _Call:
         self._index = calls._budget.take()
         self._log = Log(calls._names)
         self._matched = False
+        self._shown: dict[str, Any] | None = None
         self._started = time.time() * 1000
         self._begun = time.perf_counter()
 
@@ -142,6 +143,8 @@ class _Call:
     async def _handled(self, endpoint: Endpoint) -> tuple[Answer, Any]:
         runtime = self._calls._runtime
         request: Any = self._input
+        # Before the handler, which may change what it is given.
+        self._shown = snapshot(hidden(self._input, self._calls._names))
         adapter = endpoint.input
         if adapter is not None:
             try:
@@ -175,7 +178,7 @@ class _Call:
             "matched": self._matched,
             "startedAt": self._started,
             "durationMs": round((time.perf_counter() - self._begun) * 1000, 3),
-            "input": snapshot(hidden(self._input, names)),
+            "input": self._shown or snapshot(hidden(self._input, names)),
             "output": snapshot(hidden(output, names)),
             "status": answer.status,
             "error": None if error is None else error[:ERROR],

@@ -18,8 +18,8 @@ from sphynx.mocks.definition import (
     text,
     texts,
 )
-from sphynx.mocks.mcp import NOTHING, adapter_of, schema_faults
-from sphynx.mocks.schemas import Adapter, SchemaError
+from sphynx.mocks.mcp import adapter_of, schema_faults
+from sphynx.mocks.schemas import NOTHING, Adapter, SchemaError
 
 _FLAG = r"--[a-z0-9]+(?:-[a-z0-9]+)*"
 _OPTION_KEYS = ("description", "type", "name")

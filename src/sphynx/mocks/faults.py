@@ -22,9 +22,10 @@ def fail_once(
     the trial, so give the ``response`` (``{"status": 503, "body": {...}}``) that the agent gets instead.
     """
 
-    async def failing(value: Any, context: MockContext) -> Any:
+    async def failing(*given: Any) -> Any:
+        context: MockContext = given[-1]
         if context.count(failing) >= times:
-            return await _passed_on(handler, value, context)
+            return await _passed_on(handler, given)
         if response is not None:
             return dict(response)
         raise RuntimeError(error)
@@ -35,18 +36,18 @@ def fail_once(
 def delay(handler: Handler, seconds: float) -> Handler:
     """``handler``, but every call takes ``seconds`` longer. A handler may take 30 s in all."""
 
-    async def slow(value: Any, context: MockContext) -> Any:
+    async def slow(*given: Any) -> Any:
         import asyncio
 
         await asyncio.sleep(seconds)
-        return await _passed_on(handler, value, context)
+        return await _passed_on(handler, given)
 
     return slow
 
 
-async def _passed_on(handler: Handler, value: Any, context: MockContext) -> Any:
+async def _passed_on(handler: Handler, given: tuple[Any, ...]) -> Any:
     from sphynx.mocks.handling import in_thread
 
-    given = (value, context)[: places(handler, 2)]
+    given = given[: places(handler, len(given))]
     result = handler(*given) if is_async(handler) else await in_thread(handler, given)
     return await result if hasattr(result, "__await__") else result

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Required, TypedDict, Unpack
 
 from sphynx.mocks.definition import Declared, Field, Handler, Said, function, listing, repeated, text
-from sphynx.mocks.schemas import Adapter, SchemaError, adapt
+from sphynx.mocks.schemas import NOTHING, Adapter, SchemaError, adapt
 
 NAME = r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?"
 TOOL_NAME = r"[A-Za-z0-9_.-]{1,64}"
-NOTHING: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
 
 
 def _any(value: Any) -> None:

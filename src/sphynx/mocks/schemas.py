@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Protocol, cast
 
+NOTHING: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
+"""The input of what takes none."""
+
 
 class SchemaError(Exception):
     """A schema of a kind nobody here understands, or one whose library is not installed."""
@@ -23,8 +26,9 @@ class Mismatch(Exception):
 class Adapter(Protocol):
     """What a mock does with a schema."""
 
-    def load(self, value: Any) -> Any:
-        """JSON in, what the handler receives out. ``Mismatch`` when it does not fit."""
+    def load(self, value: Any, *, texts: bool = False) -> Any:
+        """JSON in, what the handler receives out. ``Mismatch`` when it does not fit. With ``texts`` a number
+        may be given as text, where the schema's library can read it."""
         ...
 
     def dump(self, value: Any) -> Any:
@@ -38,6 +42,8 @@ class Adapter(Protocol):
 
 def adapt(schema: Any) -> Adapter:
     """The adapter for ``schema``. ``SchemaError`` says why there is none."""
+    if schema is NOTHING:
+        return _Nothing()
     if isinstance(schema, Mapping):
         return _JsonSchema(cast("Mapping[str, Any]", schema))
     if hasattr(schema, "validate_python") and hasattr(schema, "json_schema"):
@@ -99,14 +105,27 @@ def _is_code(schema: Any) -> bool:
     return hasattr(schema, "__code__")
 
 
+class _Nothing:
+    def load(self, value: Any, *, texts: bool = False) -> Any:
+        if value:
+            raise Mismatch(f"{next(iter(value))}: is not known, there is no input")
+        return {}
+
+    def dump(self, value: Any) -> Any:
+        return self.load(value)
+
+    def json_schema(self, *, output: bool = False) -> dict[str, Any]:
+        return dict(NOTHING)
+
+
 class _Msgspec:
     def __init__(self, library: Any, schema: Any) -> None:
         self._library = library
         self._schema = schema
 
-    def load(self, value: Any) -> Any:
+    def load(self, value: Any, *, texts: bool = False) -> Any:
         try:
-            return self._library.convert(value, self._schema)
+            return self._library.convert(value, self._schema, strict=not texts)
         except self._library.ValidationError as error:
             raise Mismatch(_place(str(error))) from None
 
@@ -131,7 +150,7 @@ class _Pydantic:
     def __init__(self, adapter: Any) -> None:
         self._adapter = adapter
 
-    def load(self, value: Any) -> Any:
+    def load(self, value: Any, *, texts: bool = False) -> Any:
         return self._validated(value)
 
     def dump(self, value: Any) -> Any:
@@ -173,7 +192,7 @@ class _JsonSchema:
         self._validator = kind(self._schema)
         self._best: Any = library.exceptions.best_match
 
-    def load(self, value: Any) -> Any:
+    def load(self, value: Any, *, texts: bool = False) -> Any:
         error = self._best(self._validator.iter_errors(value))
         if error is not None:
             raise Mismatch(_at(error.absolute_path, error.message))

@@ -12,6 +12,10 @@ from typing import Any
 import pytest
 
 SOURCE = """
+class Page(msgspec.Struct):
+    size: int
+    ratio: float = 1.0
+
 class Listing(msgspec.Struct):
     sort_by: str = "name"
     all: bool = False
@@ -36,6 +40,7 @@ users = cli(path="users", version="1.2.3", description="Users of the shop.", com
     command(path=["list", "made"], handler=lambda nothing, ctx: ctx.state["made"]),
     command(path=["create"], input_schema=Wanted, options={"id": {}}, handler=create),
     command(path=["wrong"], output_schema=User, handler=lambda: {"id": 1}),
+    command(path=["page"], input_schema=Page, options={"size": {}, "ratio": {}}, handler=lambda page: page),
     command(path=["big"], handler=lambda: "x" * 5_000_000),
 ])
 other = cli(path="other", commands=[command(path=["go"], handler=lambda: None)])
@@ -120,6 +125,15 @@ def test_the_longest_command_is_meant_and_state_lasts_between_starts(mocks: Any)
     """Two processes of the agent's see one state, which the case's fixtures began."""
     assert mocks.run("users", "create", "--id", "second").returncode == 0
     assert json.loads(mocks.run("users", "list", "made").stdout)[:2] == ["first", "second"]
+
+
+def test_numbers_are_read_from_text(mocks: Any) -> None:
+    """A command line has nothing but text; what is no number is refused."""
+    assert json.loads(mocks.run("users", "page", "--size", "5", "--ratio=0.5").stdout) == {
+        "size": 5,
+        "ratio": 0.5,
+    }
+    assert mocks.run("users", "page", "--size", "five").stderr.startswith("users page: input size: ")
 
 
 def test_a_large_output_is_printed_whole(mocks: Any) -> None:

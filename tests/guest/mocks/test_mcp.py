@@ -54,6 +54,7 @@ users = server(name="users", version="1.2.3", instructions="Ask for users.", too
     tool(name="wrong", input_schema=Wanted, output_schema=User, handler=wrong),
     tool(name="big", handler=big),
     tool(name="unjson", handler=unjson),
+    tool(name="changes", input_schema={"type": "object"}, handler=lambda given: given.clear() or given),
     tool(name="names", output_schema=list[str], handler=lambda: ["Ada"]),
     tool(name="count", input_schema={"type": "object", "properties": {"n": {"type": "integer"}}},
          output_schema={"type": "integer"}, handler=count),
@@ -64,6 +65,7 @@ users = server(name="users", version="1.2.3", instructions="Ask for users.", too
              handler=lambda: User("u", "Ada")),
     resource(name="readme", uri="users://readme", mime_type="text/markdown", handler=lambda ctx: "# Users"),
     resource(name="gone", uri="users://gone", handler=lambda: 1 / 0),
+    resource(name="shy", uri="users://shy", handler=fail_once(lambda: "here")),
 ])
 """
 
@@ -144,6 +146,14 @@ async def test_what_goes_wrong_is_a_tool_error(mocks: Any, tool: str, arguments:
     assert mocks.broken() == []
 
 
+async def test_a_handler_cannot_change_what_is_logged_of_its_input(mocks: Any) -> None:
+    async with session(mocks) as client:
+        assert (await client.call_tool("changes", {"a": 1})).structured_content == {}
+        result = await client.call_tool("big", {"size": 1})
+        assert texts(result) == "users big: input size: is not known, there is no input"
+    assert mocks.calls("mcp")[-2]["input"] == {"a": 1}
+
+
 async def test_a_large_result_reaches_the_agent_whole_and_the_log_cut(mocks: Any) -> None:
     async with session(mocks) as client:
         assert len(texts(await client.call_tool("big", {}))) == 5_000_000
@@ -194,7 +204,10 @@ async def test_resources_are_read_and_logged(mocks: Any) -> None:
         for uri in ("users://gone", "users://nowhere"):
             with pytest.raises(MCPError):
                 await client.read_resource(uri)
-    assert mocks.calls("mcp")[-1]["error"] == "division by zero"
+        assert mocks.calls("mcp")[-1]["error"] == "division by zero"
+        with pytest.raises(MCPError, match="temporarily unavailable"):
+            await client.read_resource("users://shy")
+        assert (await client.read_resource("users://shy")).contents[0].text == "here"  # pyright: ignore
 
 
 async def test_state_is_one_for_all_clients_and_wrappers_fail_and_wait(mocks: Any) -> None:

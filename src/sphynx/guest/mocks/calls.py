@@ -38,8 +38,9 @@ async def run(
     where = f"{record.get('server') or record.get('cli')} {part.label}"
     started, begun = time.time() * 1000, time.perf_counter()
     outcome: dict[str, Any] = {}
+    asked = kept(hidden(given, names))
     try:
-        value = await _value(part, where, given, runtime, log, adapter, output)
+        value = await _value(part, where, record, given, runtime, log, adapter, output)
         outcome["output"] = kept(hidden(value, names))
         return value
     except CallFailed as failed:
@@ -50,7 +51,7 @@ async def run(
             outcome.setdefault("error", "the call was given up")
         report({
             **record,
-            "input": kept(hidden(given, names)),
+            "input": asked,
             **outcome,
             "startedAt": started,
             "durationMs": round((time.perf_counter() - begun) * 1000, 3),
@@ -61,6 +62,7 @@ async def run(
 async def _value(
     part: Declared,
     where: str,
+    record: dict[str, Any],
     given: Any,
     runtime: Runtime,
     log: Log,
@@ -70,7 +72,7 @@ async def _value(
     arguments: tuple[Any, ...] = ()
     if adapter is not None:
         try:
-            arguments = (adapter.load(given),)
+            arguments = (adapter.load(given, texts="cli" in record),)
         except Mismatch as error:
             raise CallFailed(f"{where}: input {error}") from None
         except RecursionError:
