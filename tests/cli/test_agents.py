@@ -155,6 +155,8 @@ def test_a_login_is_used_only_when_asked_and_stored_nowhere(project: CommandLine
     project.suite(SUITE)
     refused = project.sphynx("eval", "--local", "--variant", "codex/m")
     assert refused.code == 1 and "--use-login" in refused.errors[0]
+    planned = project.sphynx("eval", "--local", "--variant", "codex/m", "--use-login", "--dry-run")
+    assert "found as a login" in planned.out
     done = project.sphynx("eval", "--local", "--variant", "codex/m", "--use-login")
     assert done.code == 0, done.err
     assert "signed-in" in done.err

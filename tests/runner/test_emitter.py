@@ -194,3 +194,20 @@ def test_what_is_printed_is_what_the_journal_reads(text: str, name: str, value: 
 
 def whole(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def test_whoever_follows_the_output_sees_each_line_at_once() -> None:
+    """Lines reach a pipe that is followed while the process goes on; killing it then loses none."""
+    program = (
+        "import time\nfrom sphynx.runner import create_emitter\nemit = create_emitter()\n"
+        "emit.message(text='first')\nemit.message(text='second')\ntime.sleep(60)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        said = [json.loads(process.stdout.readline())["text"] for _ in range(2)]
+        assert process.poll() is None
+    finally:
+        process.kill()
+        process.communicate()
+    assert said == ["first", "second"]

@@ -71,7 +71,9 @@ def _needs(plan: LocalPlan, style: Style) -> list[_Fact]:
     for name, need in names.items():
         why = f"   {need.why}" if need.why else ""
         if need.found:
-            state = f"{style.paint('found', 'green')} in the shell{why}"
+            login = plan.options.use_login and not plan.options.env.get(name, "").strip()
+            where = "as a login" if login else "in the shell"
+            state = f"{style.paint('found', 'green')} {where}{why}"
         else:
             state = f"{style.paint('missing', 'red')}{why}   hint: export {name}=..."
         found.append(_Fact("needs", name, state))
