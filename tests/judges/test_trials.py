@@ -309,7 +309,8 @@ async def test_agent_judges(project: Project) -> None:
     assert trial.void_fields == ["judge:good+tool", "judge:fails", "judge:yes"]
     assert len({seen["id"] for seen in Puppet.seen}) == 4
     trial = await project.trial()
-    assert trial.reason and "PUPPET_KEY is not set: harness puppet needs it" in trial.reason
+    assert trial.reason == 'judge "good" was not asked: PUPPET_KEY is not set: harness puppet needs it'
+    assert "judge" not in [line.component for line in trial.costs]
 
 
 async def test_a_judge_that_looks_around(project: Project) -> None:

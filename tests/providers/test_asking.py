@@ -101,6 +101,22 @@ async def test_nobody_there() -> None:
     assert "secret" not in caught.value.message
 
 
+@pytest.mark.parametrize("url", ["http://[::1", "ftp://127.0.0.1/x", "127.0.0.1/x", "http://a b/"])
+async def test_an_address_that_is_none(url: str) -> None:
+    """Told like any other failure, never a traceback."""
+    with pytest.raises(ProviderError):
+        await ask(url)
+
+
+async def test_what_cannot_be_sent_as_it_is() -> None:
+    """A key that no header can carry is refused; half of a surrogate pair becomes a question mark."""
+    async with server(lambda count: whole("200 OK", b"{}")) as (url, seen):
+        with pytest.raises(ProviderError, match="cannot be asked"):
+            await post_json(url, {}, key="sk-\u00e9\u4e2d", timeout_s=5)
+        assert await post_json(url, {"text": "\ud800"}, key="sk-1", timeout_s=5) == ({}, "{}")
+    assert len(seen) == 1
+
+
 def test_tokens_in_one_meaning() -> None:
     """Input without what came from or went to a cache; counters of other shapes are not known."""
     details = {"cached_tokens": 40, "cache_write_tokens": 10}

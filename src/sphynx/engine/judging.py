@@ -106,6 +106,7 @@ async def _judgment(
         return "", voting.not_asked(judge, f"the answer tells it what to decide: {order}")
     wanted = [files.get(path) or JudgeFile(path, "missing") for path in judge.files]
     problem = next((file.problem for file in wanted if file.problem), "")
+    problem = problem or missing_for(judge, bench.host_env)
     if problem:
         return "", voting.not_asked(judge, problem)
     if judge.criteria:
@@ -119,9 +120,6 @@ async def _judgment(
         files=[{"path": file.path, "text": file.text} for file in wanted] if wanted else None,
     )
     if judge.harness is None:
-        missing = provider_judge.missing_key(judge, bench.host_env)
-        if missing:
-            return "", voting.not_asked(judge, missing)
         body = provider_judge.request(judge, told, facts)
         return compact(body), await _votes(judge, lambda: provider_judge.ask(judge, body, bench.host_env))
     prompt = as_prompt(told, facts)

@@ -20,8 +20,9 @@ from sphynx.engine.plan import local_root
 from sphynx.engine.record import iso
 from sphynx.engine.regrade_trial import Regrade, RegradeJob, regrade_trial
 from sphynx.engine.resume import suite_of
-from sphynx.errors import UsageError
+from sphynx.errors import SphynxError, UsageError
 from sphynx.registry import load_sandbox
+from sphynx.results.failure import failure_text
 from sphynx.schema.records import BatchRecord, TrialRecord
 
 FORMAT = 1
@@ -133,7 +134,10 @@ async def _one(plan: RegradePlan, stored: StoredTrial, backend: SandboxBackend) 
         isolate=plan.options.isolate or record.isolation != "none",
         judges_only=plan.judges_only,
     )
-    new = await regrade_trial(job)
+    try:
+        new = await regrade_trial(job)
+    except (SphynxError, OSError) as error:
+        return RegradedTrial(record, None, None, f"it could not be graded: {failure_text(error)}")
     return RegradedTrial(record, new, _write(plan, stored.folder, case, record, new))
 
 

@@ -69,8 +69,11 @@ class BesideWorkspace:
 
     async def begin(self) -> None:
         """Make the folders and the copy. ``StageError`` when it cannot be made."""
-        script = 'mkdir -p "$1/home" "$1/tmp" "$1/work" && cp -a -- "$2" "$1/work/$3"'
-        argv = ["/bin/sh", "-c", script, "sh", self._root, self._box.workspace, COPY]
+        # What the agent made unreadable is left out: it must not be able to silence its judge that way.
+        copy = (
+            'mkdir -p "$1/home" "$1/tmp" "$1/work" && { cp -a -- "$2" "$1/work/$3" || test -d "$1/work/$3"; }'
+        )
+        argv = ["/bin/sh", "-c", copy, "sh", self._root, self._box.workspace, COPY]
         done = await self._box.exec(argv, cwd=self._box.tmp, timeout_ms=COPY_MS)
         if done.exit_code != 0:
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()

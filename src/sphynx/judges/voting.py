@@ -69,6 +69,8 @@ async def vote(judge: JudgeSpec, ask: Callable[[], Awaitable[Answer]]) -> Vote:
         return Vote(error=f"{_could_not(judge)}: {error.message}", text=error.body)
     except SphynxError as error:
         return Vote(error=f"{_could_not(judge)}: {error.message}")
+    except OSError as error:
+        return Vote(error=f"{_could_not(judge)}: {error.strerror or error}")
     score = judge.choices[verdict.choice]
     return Vote(
         verdict.choice,

@@ -13,6 +13,8 @@ from sphynx.providers.asking import ProviderError, post_json
 from sphynx.providers.usage import chat_usage
 
 MAX_TOKENS = 512
+SAID_NOTHING = "(the agent said nothing)"
+"""Stands for an empty answer, which providers refuse."""
 LIMIT_S = 120.0
 """Time for one reply; it does not count against the agent."""
 
@@ -38,7 +40,7 @@ class ModelPerson:
         provider = self._route.provider
         messages = [{"role": "system", "content": self._system}]
         messages += [{"role": "assistant", "content": text} for text in self._said]
-        messages.append({"role": "user", "content": answer})
+        messages.append({"role": "user", "content": answer if answer.strip() else SAID_NOTHING})
         body = {"model": self._route.model, "max_completion_tokens": MAX_TOKENS, "messages": messages}
         self.usages.append(None)
         try:

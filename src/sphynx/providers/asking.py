@@ -35,12 +35,16 @@ async def post_json(
     Asked up to three times while the provider is busy or cannot be reached, all within ``timeout_s``.
     ``ProviderError`` says what went wrong; ``TimeoutError`` that the time is over.
     """
-    headers = {"authorization": f"Bearer {key}"}
+    headers = {"authorization": f"Bearer {key}", "content-type": "application/json"}
+    # Halves of surrogate pairs, which agents print now and then, become question marks.
+    data = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
     with anyio.fail_after(timeout_s):
         async with httpx.AsyncClient(timeout=httpx.Timeout(None, connect=CONNECT_S)) as client:
             for attempt in range(RETRIES + 1):
                 try:
-                    answer, text = await _once(client, url, body, headers)
+                    answer, text = await _once(client, url, data, headers)
+                except (httpx.InvalidURL, UnicodeError) as error:
+                    raise ProviderError(f"cannot be asked: {_words(error)}") from None
                 except httpx.HTTPError as error:
                     problem = ProviderError(f"{_host(url)} could not be reached: {_words(error)}")
                     wait = _FIRST_WAIT_S * 4**attempt
@@ -58,15 +62,15 @@ async def post_json(
 
 
 async def _once(
-    client: httpx.AsyncClient, url: str, body: Mapping[str, Any], headers: Mapping[str, str]
+    client: httpx.AsyncClient, url: str, data: bytes, headers: Mapping[str, str]
 ) -> tuple[httpx.Response, str]:
-    async with client.stream("POST", url, json=body, headers=headers) as answer:
-        data = bytearray()
+    async with client.stream("POST", url, content=data, headers=headers) as answer:
+        got = bytearray()
         async for part in answer.aiter_bytes():
-            data += part
-            if len(data) > _MOST_BYTES:
+            got += part
+            if len(got) > _MOST_BYTES:
                 raise ProviderError(f"{_host(url)} sent more than {_MOST_BYTES:,} bytes")
-    return answer, data.decode("utf-8", "replace")
+    return answer, got.decode("utf-8", "replace")
 
 
 def _object(text: str, url: str) -> dict[str, Any]:
