@@ -15,7 +15,7 @@ SUITE = """
         emit.command(command="pytest", exit_code=1, output="1 failed")
         emit.tool_call(name="Read", input={"file_path": "src/a.py"}, output="...", status="completed")
         emit.tool_call(name="WebFetch", input={"url": "https://example.com"}, error="offline", status="error")
-        emit.file_change(["src/a.py"])
+        emit.file_change([turn.workspace + "/src/a.py"])
         emit.usage(input_tokens=7, output_tokens=2, cache_read_tokens=5)
         return "fixed"
 

@@ -56,6 +56,15 @@ def test_files_are_listed_once_and_changes_that_were_only_seen_are_no_tool_calls
     }
 
 
+def test_paths_are_told_from_the_workspace_each_once() -> None:
+    overview = Overview()
+    for path in ("/w/a.py", "a.py", "./a.py", "/other/b.py", "/wide/c.py"):
+        overview.add(tool("Read", file_path=path))
+        overview.add(FileChange((path,)))
+    found = overview.summary(None, 0, "/w")
+    assert found["filesRead"] == found["filesModified"] == ["a.py", "/other/b.py", "/wide/c.py"]
+
+
 def test_failed_calls_are_errors_and_read_nothing() -> None:
     found = summary(
         tool("Read", file_path="a", status="error", error="no such file"),

@@ -312,7 +312,9 @@ def _payload(trial: Trial) -> dict[str, Any]:
         "transcript": trial.journal.transcript(),
         "turns": trial.journal.turns(),
         "summary": trial.journal.overview.summary(
-            trial.talk.usage if trial.talk else None, trial.talk.thinking if trial.talk else 0
+            trial.talk.usage if trial.talk else None,
+            trial.talk.thinking if trial.talk else 0,
+            opened(trial).workspace,
         ),
         "prepared": trial.prepared,
         "api": trial.mocks.urls if trial.mocks else {},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -56,13 +56,16 @@ class Overview:
         elif kind == "web_fetch":
             _note(self._fetched, *_values(event.input, ("url", "uri")))
 
-    def summary(self, usage: Usage | None, thinking: int) -> dict[str, Any]:
-        """Everything so far. ``tokens`` is ``None`` when the agent reported none."""
+    def summary(self, usage: Usage | None, thinking: int, workspace: str = "") -> dict[str, Any]:
+        """Everything so far, paths relative to ``workspace`` where they are below it.
+
+        ``tokens`` is ``None`` when the agent reported none.
+        """
         return {
             "shellCommands": list(self._commands),
             "failedCommands": self._failed,
-            "filesRead": list(self._read),
-            "filesModified": list(self._modified),
+            "filesRead": _relative(self._read, workspace),
+            "filesModified": _relative(self._modified, workspace),
             "toolCalls": dict(self._tools),
             "totalToolCalls": sum(self._tools.values()),
             "webFetches": list(self._fetched),
@@ -71,6 +74,12 @@ class Overview:
             "thinkingBlocks": thinking,
             "tokens": _tokens(usage),
         }
+
+
+def _relative(paths: Iterable[str], workspace: str) -> list[str]:
+    """Each file once, though agents name some by their whole path and some from the workspace."""
+    lead = f"{workspace}/" if workspace else ""
+    return list(dict.fromkeys(path.removeprefix(lead).removeprefix("./") for path in paths))
 
 
 def _tokens(usage: Usage | None) -> dict[str, int] | None:

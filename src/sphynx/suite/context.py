@@ -100,12 +100,12 @@ class Summary(Protocol):
 
     @property
     def files_read(self) -> Sequence[str]:
-        """Paths read with a tool of the agent's; what a shell command reads nobody sees."""
+        """Paths read with the agent's tools, from the workspace; what a shell command reads nobody sees."""
         ...
 
     @property
     def files_modified(self) -> Sequence[str]:
-        """Paths written, by whatever means, as the agent names them."""
+        """Paths written, by whatever means, from the workspace."""
         ...
 
     @property
