@@ -75,9 +75,23 @@ def finish(run: Run, results: Sequence[BatchResult]) -> int:
         for report in reports:
             run.out.write("".join(line + "\n" for line in skill.terminal(report, run.out.style)))
     write_reports(run.request, reports, trials, os.environ)
-    if run.request.baseline is None:
-        return ExitCode.OK
-    return _gate(run, reports)
+    if run.request.baseline is not None:
+        return _gate(run, reports)
+    empty = [report.skill for report in reports if not _said_anything(report)]
+    if empty:
+        lead = run.err.style.paint("error:", "bold", "red")
+        run.err.line(f"{lead} nothing was decided about {', '.join(empty)}")
+        return ExitCode.ERROR
+    return ExitCode.OK
+
+
+def _said_anything(report: SkillReport) -> bool:
+    """Whether any criterion or query of the skill was decided."""
+    return any(
+        any(count.scored for row in agent.criteria for count in row.arms.values())
+        or any(query.right.scored for query in agent.queries)
+        for agent in report.agents
+    )
 
 
 def write_reports(

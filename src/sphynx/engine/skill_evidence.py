@@ -24,9 +24,13 @@ def _trials(batch: StoredBatch) -> Iterator[SkillTrial]:
     name = str(about["name"])
     marks = _marks(Path(str(about["folder"])))
     prompts = {case: str(value.get("prompt", "")) for case, value in about["cases"].items()}
-    for trial in batch.trials:
-        if trial.record is not None:
-            yield _trial(trial, about, name, marks, prompts.get(trial.record.case_id, ""))
+    places = {case: place for place, case in enumerate(about["cases"])}
+    found = [
+        _trial(trial, about, name, marks, prompts.get(trial.record.case_id, ""))
+        for trial in batch.trials
+        if trial.record is not None
+    ]
+    yield from sorted(found, key=lambda one: (places.get(one.record.case_id, 0), one.record.ordinal))
 
 
 def _trial(

@@ -17,12 +17,11 @@ from sphynx.compiler.project import absolute, project_root
 from sphynx.compiler.skill_profiles import from_git
 from sphynx.engine.options import LocalOptions, LocalPlan
 from sphynx.engine.plan import local_root, plan_local, plan_suites
+from sphynx.engine.splitting import remarks_on
 from sphynx.errors import UsageError
-from sphynx.importers.skill_lint import lint_skill
 from sphynx.importers.template import python_name
 from sphynx.suite import harness_names
 from sphynx.suite.skills.folder import (
-    MAIN,
     NOT_SHIPPED,
     Skill,
     bases,
@@ -71,7 +70,7 @@ def plan_paths(
     """``plan_local`` for paths some of which may be skills."""
     whole = [absolute(path, options.cwd) for path in paths]
     if not any(is_skill_path(path) for path in whole):
-        return plan_local(paths, options)
+        return _as_one_run(plan_local(paths, options))
     shown: dict[Path, str] = {}
     files: list[Path] = []
     notes: list[str] = []
@@ -83,14 +82,19 @@ def plan_paths(
             made = _stage(skill, evals, options.cwd, request)
             shown[made] = os.fspath(given).rstrip("/") if len(whole) == 1 or path.is_file() else skill.name
             files.append(made)
-            notes += _remarks(skill)
+            notes += remarks_on(skill)
     compiled = compile_files(files, cwd=options.cwd, staging=local_root(options).staging)
     compiled = [replace(suite, file=shown.get(suite.path, suite.file)) for suite in compiled]
     plan = plan_suites(compiled, _with_cases(compiled, options, request))
     plan.notes[:0] = list(dict.fromkeys([*notes, *_missing_programs(plan)]))
+    return _as_one_run(plan)
+
+
+def _as_one_run(plan: LocalPlan) -> LocalPlan:
+    """What runs together is reported and accepted together."""
     for suite in plan.suites:
-        # What ran together is reported together.
-        suite.x = {**suite.x, "skillRun": plan.suites[0].batch_id}
+        if suite.x.get("skill"):
+            suite.x = {**suite.x, "skillRun": plan.suites[0].batch_id}
     return plan
 
 
@@ -107,14 +111,6 @@ def _named(path: Path) -> list[tuple[Skill, list[Path]]]:
             )
         found.append((read_skill(root), evals))
     return found
-
-
-def _remarks(skill: Skill) -> list[str]:
-    """What makes agents drop or cut the skill, told before anything is spent."""
-    if not skill.text:
-        return []
-    remarks = [one for one in lint_skill(skill) if one.level != "note" and one.file.name == MAIN]
-    return [f"{skill.name}: {MAIN}:{one.line}: {one.message}" for one in remarks]
 
 
 def _stage(skill: Skill, evals: Sequence[Path], cwd: Path, request: SkillRequest) -> Path:

@@ -9,6 +9,8 @@ from typing import Any
 from sphynx.compiler.compiled import CompiledSuite
 from sphynx.engine.batch_folder import new_batch_id
 from sphynx.engine.options import MAX_TRIALS_PER_BATCH, PlannedSuite
+from sphynx.importers.skill_lint import lint_skill
+from sphynx.suite.skills.folder import MAIN, Skill
 from sphynx.suite.skills.model import EvalCase
 from sphynx.suite.skills.suites import SkillSuite, check_name
 
@@ -64,9 +66,20 @@ def about_skill(compiled: CompiledSuite) -> dict[str, Any]:
         "judge": suite.judge,
         "arms": arms,
         "cases": {case.id: _case(case) for case in suite.evals.cases},
-        "notes": [found.message for found in suite.evals.findings if found.level != "error"],
+        "notes": [
+            *remarks_on(suite.skill),
+            *(found.message for found in suite.evals.findings if found.level != "error"),
+        ],
         "refused": [found.message for found in suite.evals.errors],
     }
+
+
+def remarks_on(skill: Skill) -> list[str]:
+    """What makes agents drop or cut the skill."""
+    if not skill.text:
+        return []
+    found = [one for one in lint_skill(skill) if one.level != "note" and one.file.name == MAIN]
+    return [f"{skill.name}: {MAIN}:{one.line}: {one.message}" for one in found]
 
 
 def _case(case: EvalCase) -> dict[str, Any]:

@@ -22,7 +22,7 @@ def exported(report: SkillReport, all_trials: Sequence[SkillTrial], *, timestamp
         trials = [
             trial
             for trial in all_trials
-            if trial.agent == agent.agent and trial.about["name"] == report.skill
+            if trial.agent == agent.agent and trial.about["name"] == report.skill and trial.case["criteria"]
         ]
         runs: list[dict[str, Any]] = []
         for trial in trials:

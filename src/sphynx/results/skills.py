@@ -217,10 +217,12 @@ def _skill(name: str, trials: list[SkillTrial]) -> SkillReport:
 
 
 def _agent(agent: str, arms: Sequence[str], trials: list[SkillTrial]) -> AgentReport:
-    by_arm = {arm: [trial for trial in trials if trial.arm == arm] for arm in arms}
+    # Queries that only ask whether the skill is picked up have a table of their own.
+    tasks = [trial for trial in trials if trial.case["criteria"]] or trials
+    by_arm = {arm: [trial for trial in tasks if trial.arm == arm] for arm in arms}
     by_arm = {arm: found for arm, found in by_arm.items() if found}
     pairs = [("with", base) for base in ("without", "old") if "with" in by_arm and base in by_arm]
-    with_skill = [trial for trial in trials if trial.arm != "without" and trial.case["trigger"] is None]
+    with_skill = [trial for trial in tasks if trial.arm != "without" and trial.case["trigger"] is None]
     scored = [trial for trial in with_skill if trial.record.status in ("passed", "failed")]
     return AgentReport(
         agent=agent,

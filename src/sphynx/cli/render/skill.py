@@ -71,7 +71,8 @@ def markdown(reports: Iterable[SkillReport]) -> str:
         parts.append(f"\n{'; '.join(told)}.\n" if told else "")
         if report.notes:
             notes = "\n".join(f"- {_cell(note)}" for note in report.notes)
-            parts.append(f"<details><summary>{len(report.notes)} notes</summary>\n\n{notes}\n\n</details>\n")
+            title = f"<summary>{figures.plural(len(report.notes), 'note')}</summary>"
+            parts.append(f"<details>{title}\n\n{notes}\n\n</details>\n")
     return "\n".join(part for part in parts if part).rstrip() + "\n"
 
 
@@ -95,7 +96,7 @@ def _sureness(gap: Difference) -> str:
 def _how(report: SkillReport) -> str:
     versions = ", ".join(f"{arm} {version[:12]}" for arm, version in report.versions.items() if version)
     agents = ", ".join(
-        f"{agent.agent.partition('/')[0]} {', '.join(agent.versions)}" for agent in report.agents
+        f"{agent.agent.partition('/')[0]} {', '.join(agent.versions)}".rstrip() for agent in report.agents
     )
     judge = f"judge {report.judge}" if report.judge else "no judge"
     return f"{agents}; {judge}; versions: {versions}"
