@@ -22,8 +22,9 @@ JUDGE = {
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with running(tmp_path_factory.mktemp("rules"), allow_local_sandbox=True) as told:
+def server(tmp_path_factory: pytest.TempPathFactory, database_url: str | None) -> Iterator[Running]:
+    data = tmp_path_factory.mktemp("rules")
+    with running(data, allow_local_sandbox=True, database_url=database_url) as told:
         yield told
 
 

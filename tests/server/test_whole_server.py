@@ -127,6 +127,33 @@ def _check_all_passed(server: Any, batch_id: str) -> None:
     assert not list((server.data / "work").glob("*"))
 
 
+def test_two_workers_on_postgres_share_a_batch_and_one_goes_on_when_the_other_is_killed(
+    tmp_path: Path, new_database: str
+) -> None:
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    run = f"touch {marks}/$$\nwhile [ ! -e {marks}/go ]; do sleep 0.2; done\n{WRITES}"
+    home = project(tmp_path / "project", run, trials=10)
+    with whole(tmp_path / "data", "--no-isolate", "--no-worker", database_url=new_database) as server:
+        first, second = (server.more_workers(tmp_path / "data") for _ in range(2))
+        try:
+            with server.client() as client:
+                started = client.evals.batches.start(compile_eval(home / "smoke_eval.py")[0])
+            until(lambda: len(list(marks.iterdir())) >= 4, 40)
+            first.kill()
+            (marks / "go").touch()
+            with server.client() as client:
+                batch = client.evals.batches.wait(started.id, poll_interval_ms=300, timeout_ms=90_000)
+            trials = [trial for run in batch.runs for trial in run.trials]
+            ended = [trial.status for trial in trials]
+            assert ended.count("passed") == 20, server.log.read_text()
+            assert max(trial.wire().get("x-sphynx", {}).get("attempt", 1) for trial in trials) == 2
+        finally:
+            for worker in (first, second):
+                worker.terminate()
+                worker.wait(20)
+
+
 def test_a_cancelled_batch_ends_its_agents_within_seconds(tmp_path: Path) -> None:
     marks = tmp_path / "marks"
     marks.mkdir()

@@ -45,6 +45,7 @@ class Whole:
     key: str
     data: Path
     log: Path
+    database_url: str = ""
 
     def client(self) -> Sphynx:
         return Sphynx(self.key, self.url)
@@ -55,6 +56,14 @@ class Whole:
             [SPHYNX, *args], cwd=cwd, env=env, input=stdin, text=True,
             capture_output=True, timeout=120,
         )  # fmt: skip
+
+    def more_workers(self, data: Path) -> subprocess.Popen[bytes]:
+        """A ``sphynx worker`` on the server's database."""
+        env = {**clean_env(data.parent), "SPHYNX_DATABASE_URL": self.database_url}
+        with self.log.open("a") as file:
+            return subprocess.Popen(
+                [SPHYNX, "worker", "--data", str(data), "--jobs", "2", "--no-isolate"], stderr=file, env=env
+            )
 
     def worker_pid(self) -> int:
         """The child of the server that runs trials."""
@@ -88,16 +97,16 @@ def project(folder: Path, run: str, *, trials: int = 1, variables: str = "[]") -
 
 
 @contextmanager
-def whole(data: Path, *args: str, key: str = "") -> Iterator[Whole]:
+def whole(data: Path, *args: str, key: str = "", database_url: str = "") -> Iterator[Whole]:
     """Start a server and stop it in order."""
     data.mkdir(parents=True, exist_ok=True)
     log = data.parent / f"{data.name}.log"
+    env = clean_env(data.parent)
+    if database_url:
+        env["SPHYNX_DATABASE_URL"] = database_url
+    command = [SPHYNX, "serve", "--data", str(data), "--port", "0", "--allow-local-sandbox", "--jobs", "3"]
     with log.open("a") as file:
-        process = subprocess.Popen(
-            [SPHYNX, "serve", "--data", str(data), "--port", "0",
-             "--allow-local-sandbox", "--jobs", "3", *args],
-            stdout=subprocess.PIPE, stderr=file, text=True, env=clean_env(data.parent),
-        )  # fmt: skip
+        process = subprocess.Popen([*command, *args], stdout=subprocess.PIPE, stderr=file, text=True, env=env)
     assert process.stdout is not None
     url = ""
     for line in process.stdout:
@@ -107,7 +116,7 @@ def whole(data: Path, *args: str, key: str = "") -> Iterator[Whole]:
             break
     assert url, log.read_text()
     try:
-        yield Whole(process, url, key, data, log)
+        yield Whole(process, url, key, data, log, database_url)
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
