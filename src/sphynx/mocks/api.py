@@ -132,6 +132,7 @@ class Api(Declared):
     __slots__ = ()
     sphynx_kind = "api"
     builder = "api"
+    made_of = ("endpoints",)
     fields: ClassVar[Sequence[Field]] = (
         Field(
             "name",
@@ -147,10 +148,6 @@ class Api(Declared):
     def endpoints(self) -> list[Endpoint]:
         """Its endpoints, in order."""
         return list(self.get("endpoints", ()))
-
-    def parts(self) -> Sequence[Any]:
-        value = self.given.get("endpoints")
-        return list(value) if isinstance(value, (list, tuple)) else []
 
     def unfit(self) -> Said:
         shapes = [f"{part.method} {re.sub('(?<=/):[^/]*', ':', part.path)}" for part in self.endpoints]

@@ -176,6 +176,7 @@ class Cli(Declared):
     __slots__ = ()
     sphynx_kind = "cli"
     builder = "cli"
+    made_of = ("commands",)
     named_by = "path"
     fields: ClassVar[Sequence[Field]] = (
         Field(
@@ -193,10 +194,6 @@ class Cli(Declared):
     def commands(self) -> list[Command]:
         """Its commands, in order."""
         return list(self.get("commands", ()))
-
-    def parts(self) -> Sequence[Any]:
-        value = self.given.get("commands")
-        return list(value) if isinstance(value, (list, tuple)) else []
 
     def unfit(self) -> Said:
         for words in repeated([command.label for command in self.commands]):

@@ -41,6 +41,8 @@ class Declared:
     fields: ClassVar[Sequence[Field]] = ()
     builder: ClassVar[str] = ""
     named_by: ClassVar[str] = "name"
+    made_of: ClassVar[tuple[str, ...]] = ()
+    """The fields that hold its parts."""
 
     def __init__(self, given: Mapping[str, object]) -> None:
         self.given = dict(given)
@@ -62,8 +64,12 @@ class Declared:
         return default if value is None else value
 
     def parts(self) -> Sequence[Any]:
-        """Its tools, commands or endpoints."""
-        return ()
+        """Its tools, resources, commands or endpoints."""
+        found: list[Any] = []
+        for name in self.made_of:
+            value = self.given.get(name)
+            found += cast("Sequence[Any]", value) if isinstance(value, (list, tuple)) else ()
+        return found
 
     def unfit(self) -> Said:
         """What is wrong beyond single fields; asked only when those are right."""

@@ -119,6 +119,7 @@ class Server(Declared):
     __slots__ = ()
     sphynx_kind = "mcp"
     builder = "server"
+    made_of = ("tools", "resources")
     fields: ClassVar[Sequence[Field]] = (
         Field(
             "name",
@@ -141,12 +142,6 @@ class Server(Declared):
     def resources(self) -> list[Resource]:
         """Its resources, in order."""
         return list(self.get("resources", ()))
-
-    def parts(self) -> Sequence[Any]:
-        return [
-            *_listed(self.given.get("tools")),
-            *_listed(self.given.get("resources")),
-        ]
 
     def unfit(self) -> Said:
         if not self.tools and not self.resources:
@@ -172,10 +167,6 @@ def resource(**fields: Unpack[ResourceFields]) -> Resource:
     """A resource of a ``server()`` at a fixed URI. ``handler()`` or ``handler(ctx)`` gives its content; text
     is sent as it is, anything else as JSON."""
     return Resource(fields)
-
-
-def _listed(value: object) -> list[Any]:
-    return list(value) if isinstance(value, (list, tuple)) else []
 
 
 def adapter_of(part: Declared, name: str, default: Any) -> Any:
