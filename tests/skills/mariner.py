@@ -35,6 +35,8 @@ class Mariner:
             Mariner.seen.append({"judge": prompt})
             emit(Message("assistant", verdict(model, prompt)))
             return TurnResult("finished", usage=Usage(50, 10))
+        if model.startswith("searches-"):
+            return await self._search(box, model.removeprefix("searches-"), emit)
         root = Path(box.workspace)
         found = sorted(
             path.relative_to(root).as_posix() for path in root.rglob("*") if ".git/" not in str(path)
@@ -55,6 +57,16 @@ class Mariner:
             (root / "lowest.txt").write_text("5 May\n")
         emit(Message("assistant", WITH if skill and model != "blind" else WITHOUT))
         return TurnResult("finished", usage=Usage(300 if skill else 100, 20))
+
+    async def _search(self, box: Any, mark: str, emit: Any) -> TurnResult:
+        """Look for a text in everything the agent can read."""
+        script = (
+            'grep -rlsF -e "$1" --exclude-dir=proc --exclude-dir=sys --exclude-dir=usr --exclude-dir=dev /'
+        )
+        done = await box.exec(["/bin/sh", "-c", script, "sh", mark], cwd=box.workspace, timeout_ms=60_000)
+        Mariner.seen.append({"found": done.stdout.decode().split()})
+        emit(Message("assistant", "looked"))
+        return TurnResult("finished")
 
 
 def verdict(model: str, prompt: str) -> str:

@@ -20,6 +20,7 @@ from sphynx.errors import UsageError
 from sphynx.results.skill_gate import baseline_of, compare
 from sphynx.results.skill_json import json_schema, to_json
 from sphynx.results.skills import SkillReport, skill_reports
+from sphynx.sandboxes import bubblewrap
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "skills" / "tide-table"
 MAIN = EXAMPLE / "evals" / "evals.json"
@@ -221,3 +222,27 @@ async def test_a_missing_file_blocks_its_case_and_a_case_without_criteria_is_uns
     assert "gone.csv" in (blocked.reason or "")
     assert empty.status == "void"
     assert "no criteria" in (empty.reason or "")
+
+
+@pytest.mark.anyio
+@pytest.mark.isolate
+async def test_an_isolated_agent_finds_no_answers_anywhere_and_the_skill_only_in_its_arm(home: Path) -> None:
+    """The whole file system it can read is searched for a criterion, and for the skill's own text."""
+    ready, why = bubblewrap.available()
+    if not ready:
+        pytest.skip(why)
+    key, text = "sextant-of-the-answer-key", "sextant-of-the-skill-itself"
+    main = home / "tide-table" / "SKILL.md"
+    main.write_text(f"{main.read_text()}\n{text}\n")
+    cases = [{"id": 1, "prompt": "p", "assertions": [{"text": key, "kind": "contains", "value": "looked"}]}]
+    (home / "tide-table" / "evals" / "evals.json").write_text(json.dumps(cases))
+    agents = (f"mariner/searches-{key}", f"mariner/searches-{text}")
+    chosen = replace(options(home, 1), isolate=True)
+    plan = plan_paths(["tide-table/evals/evals.json"], chosen, replace(SEES, agents=agents))
+    results = await run_plan(plan)
+    assert {trial.status for trial in results[0].trials} == {"passed"}
+    assert {trial.isolation for trial in results[0].trials} == {"bubblewrap"}
+    found = sorted(len(one["found"]) for one in mariner.Mariner.seen if "found" in one)
+    places = [path for one in mariner.Mariner.seen for path in one.get("found", ())]
+    assert found == [0, 0, 0, 1]
+    assert places[0].endswith(".agents/skills/tide-table/SKILL.md")

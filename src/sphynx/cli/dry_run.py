@@ -32,7 +32,7 @@ def report(run: Run) -> int:
     for suite in plan.suites:
         out.line(_head(suite, out.style, plan))
     facts = [*_needs(plan, out.style), *_judges(plan, out.style), *_harnesses(plan)]
-    for line in _lines(facts) + _history(plan):
+    for line in _lines(facts) + history(plan):
         out.line(line)
     if not plan.missing:
         return ExitCode.OK
@@ -117,7 +117,8 @@ def _lines(facts: Sequence[_Fact]) -> list[str]:
     return lines
 
 
-def _history(plan: LocalPlan) -> list[str]:
+def history(plan: LocalPlan) -> list[str]:
+    """What the last batch of each suite took."""
     lines: list[str] = []
     for suite in plan.suites:
         told = _last_batch(suite)

@@ -13,6 +13,7 @@ from typing import Any
 import typer
 
 from sphynx.cli.drive import Run
+from sphynx.cli.dry_run import history
 from sphynx.cli.eval_request import EvalRequest
 from sphynx.cli.render import figures, skill
 from sphynx.cli.reports import write_file
@@ -36,7 +37,8 @@ def agree(run: Run) -> bool:
     trials = skill_trials(run.plan)
     if not trials:
         return True
-    run.err.line(f"  {expected(run.plan)}")
+    for line in (f"  {expected(run.plan)}", *history(run.plan)):
+        run.err.line(line)
     if trials <= ASK_ABOVE or run.request.yes or run.request.json:
         return True
     if not sys.stdin.isatty():
