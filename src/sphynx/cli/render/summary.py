@@ -157,7 +157,8 @@ def _tokens(records: Sequence[TrialRecord]) -> str:
         return ""
     inward = sum(usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens for usage in used)
     outward = sum(usage.output_tokens for usage in used)
-    return f"{figures.tokens(inward + outward)} tokens ({figures.tokens(inward)} in, {figures.tokens(outward)} out)"
+    total = figures.tokens(inward + outward)
+    return f"{total} tokens ({figures.tokens(inward)} in, {figures.tokens(outward)} out)"
 
 
 def _estimate(records: Sequence[TrialRecord]) -> str:
