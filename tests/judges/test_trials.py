@@ -353,3 +353,21 @@ async def test_requests_to_http_mocks_are_evidence(project: Project, model: Scri
     steps = [step for step in evidence["conversation"] if "tool" in step]
     assert [step["tool"] for step in steps] == ["catalog GET /items/7"]
     assert "seven" in steps[0]["output"]
+
+
+async def test_a_judges_key_never_reaches_the_agent(project: Project, model: ScriptedModel) -> None:
+    """Neither in its environment nor in a file of its home."""
+    model.script("/judges", [verdict("good")])
+    project.python_agent("""
+        import os
+        from pathlib import Path
+        files = [path for path in Path.home().parent.rglob("*") if path.is_file()]
+        seen = [path.read_bytes().decode("utf-8", "replace") for path in files]
+        Path("seen.txt").write_text(repr(dict(os.environ)) + "".join(seen))
+    """)
+    check = (
+        f"lambda ctx: {KEY!r}[3:] not in ctx.read_text('seen.txt') and 'PATH' in ctx.read_text('seen.txt')"
+    )
+    project.suite(suite(f"[{check}, {judge()}]"))
+    trial = await project.trial()
+    assert (trial.status, trial.reason) == ("passed", None)
