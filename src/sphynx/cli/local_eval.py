@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from sphynx.cli import dry_run, self_test, skill_run
 from sphynx.cli.conclusion import conclude, stopped
 from sphynx.cli.drive import Run, drive
 from sphynx.cli.eval_request import EvalRequest
+from sphynx.cli.recording import Recording, recorded
 from sphynx.cli.render import problems
 from sphynx.cli.render.board import Board
 from sphynx.cli.reports import Reports
@@ -16,6 +18,7 @@ from sphynx.cli.screen import Screen, mode_for
 from sphynx.engine import Need, Stop, plan_resume, run_plan
 from sphynx.engine.skills import plan_paths
 from sphynx.errors import ExitCode, UsageError
+from sphynx.settings.server import api_key
 
 
 def start(request: EvalRequest) -> int:
@@ -32,12 +35,20 @@ def start(request: EvalRequest) -> int:
         return dry_run.report(run)
     if request.self_test:
         return self_test.report(run)
-    if plan.missing:
+    if not api_key(os.environ) and plan.missing:
         raise missing_error(plan.missing)
     if not skill_run.agree(run):
         run.err.line("nothing was started")
         return ExitCode.OK
-    return _evaluate(run)
+    stop = Stop()
+
+    def say(text: str) -> None:
+        run.err.line(problems.note_line(text, run.err.style))
+
+    with recorded(plan, stop, say, wanted=request.resume is None) as recording:
+        if plan.missing:
+            raise missing_error(plan.missing)
+        return _evaluate(run, stop, recording)
 
 
 def missing_error(missing: Sequence[Need]) -> UsageError:
@@ -49,10 +60,9 @@ def missing_error(missing: Sequence[Need]) -> UsageError:
     return UsageError(message, hint=" ".join(["export", *(f"{name}=..." for name in names)]))
 
 
-def _evaluate(run: Run) -> int:
+def _evaluate(run: Run, stop: Stop, recording: Recording | None) -> int:
     options = run.plan.options
     reports = Reports(run.request, run.plan, run.out)
-    stop = Stop()
 
     def batch_done(board: Board) -> None:
         if not run.request.json and not stop.stopped:
@@ -66,7 +76,8 @@ def _evaluate(run: Run) -> int:
         earlier={suite.batch_id: suite.earlier for suite in run.plan.suites},
         on_batch=batch_done,
     )
-    results, signal_code = drive(run, screen, stop, lambda: run_plan(run.plan, [screen, reports], stop))
+    sinks = [screen, reports, *([recording] if recording else [])]
+    results, signal_code = drive(run, screen, stop, lambda: run_plan(run.plan, sinks, stop))
     if stop.stopped:
         return stopped(run, results, reports, stop.reason or "", signal_code)
     code = conclude(run, results, reports)

@@ -1,0 +1,98 @@
+"""Trial records as the reports a server takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from sphynx.journal.events import Command, Event, ToolCall
+from sphynx.results.evidence import RECORD_LIMIT
+from sphynx.schema.records import TrialRecord, UsageRecord
+
+KEPT = 8_000
+"""Characters of command output that travel: more than a journal shows, so that it still says it was cut."""
+_NULLABLE = {"exitCode", "callId", "status"}
+
+
+def trimmed(event: Event) -> Event:
+    """An event with payloads no longer than what travels."""
+    if isinstance(event, Command):
+        return msgspec.structs.replace(event, output=event.output[:KEPT])
+    if isinstance(event, ToolCall):
+        texts = {name: getattr(event, name) for name in ("input", "output", "error")}
+        cut = {name: text[:KEPT] for name, text in texts.items() if text and len(text) > KEPT}
+        return msgspec.structs.replace(event, **cut) if cut else event
+    return event
+
+
+def events_of(events: Sequence[Event]) -> list[dict[str, Any]]:
+    """Events in the wire's ``HarnessEvent`` shapes."""
+    return [_event(event) for event in events]
+
+
+def _event(event: Event) -> dict[str, Any]:
+    raw: dict[str, Any] = msgspec.to_builtins(event)
+    wire = {key: value for key, value in raw.items() if value is not None or key in _NULLABLE}
+    if wire["_tag"] == "ToolCall":
+        wire.setdefault("input", "")
+    usage = wire.get("usage")
+    if usage is not None:
+        total = usage.get("totalTokens")
+        usage = {key: value for key, value in usage.items() if value is not None}
+        wire["usage"] = {
+            **usage,
+            "totalTokens": usage["inputTokens"] + usage["outputTokens"] if total is None else total,
+        }
+    return wire
+
+
+def report_of(run_id: str, record: TrialRecord, events: list[dict[str, Any]]) -> dict[str, Any]:
+    """A ``ScoredTrialReport`` of a trial its checks decided, else a ``BrokenTrialReport``."""
+    report: dict[str, Any] = {"events": events, "ordinal": record.ordinal, "runId": run_id}
+    if record.status not in ("passed", "failed"):
+        return {**report, "failure": record.reason or record.status.replace("_", " ")}
+    outcome = {
+        "artifacts": [
+            {"path": one.path, "byteSize": one.byte_size, "sha256": one.sha256} for one in record.artifacts
+        ],
+        "commandCount": record.commands,
+        "exitCode": record.exit_code,
+        "modelMs": record.model_ms,
+        "sandboxMs": record.sandbox_ms,
+        "status": record.status,
+        "validations": record.validations[:RECORD_LIMIT],
+        "verifySteps": [{"command": one.command, "exitCode": one.exit_code} for one in record.verify_steps],
+        "voidFields": record.void_fields,
+    }
+    usage = None if record.usage is None else _usage(record.usage)
+    return {**report, "outcome": outcome, **({"usage": usage} if usage else {})}
+
+
+def shortened(report: dict[str, Any]) -> dict[str, Any]:
+    """The report without its events; when there are none left, without its evidence."""
+    if report["events"] or "outcome" not in report:
+        return {**report, "events": []}
+    bare = [_bare(one) for one in report["outcome"]["validations"]]
+    return {**report, "outcome": {**report["outcome"], "validations": bare}}
+
+
+def _bare(validation: dict[str, Any]) -> dict[str, Any]:
+    nothing = {"text": "", "format": "text", "state": "unavailable", "truncated": True}
+    kept = {key: value for key, value in validation.items() if key != "metadata"}
+    return {
+        **kept, "input": nothing, "output": nothing, "error": None, "calls": [], "logs": [],
+        "truncated": True,
+    }  # fmt: skip
+
+
+def _usage(usage: UsageRecord) -> dict[str, Any]:
+    wire: dict[str, Any] = {
+        "cacheReadTokens": usage.cache_read_tokens,
+        "cacheWriteTokens": usage.cache_write_tokens,
+        "inputTokens": usage.input_tokens,
+        "outputTokens": usage.output_tokens,
+        "totalTokens": usage.total_tokens,
+    }
+    return wire if usage.cost_usd is None else {**wire, "costUsd": usage.cost_usd}
