@@ -27,6 +27,14 @@ CRITERIA: list[Any] = [
     {"text": "The day is named", "kind": "content_contains", "value": "3 May"},
     "The answer is about tides",
 ]
+BUNDLED = {
+    "claude": "dataviz",
+    "codex": "imagegen",
+    "gemini": "antigravity-support",
+    "qwen": "qc-helper",
+    "opencode": "customize-opencode",
+}
+"""A skill each agent brings along, which is switched off."""
 JUDGED = json.dumps({"criteria": [{"number": 1, "passed": True, "evidence": "5.2"}], "instructed": False})
 TOOLS = {
     "claude": call("Skill", skill="tide-table"),
@@ -105,6 +113,7 @@ async def test_use_is_proven_and_the_skills_effect_is_told(
     assert labels["now", "No hedging"] == "hurts"
     assert labels["now", "The day is named"] == labels["now", "The answer is about tides"] == "same"
     assert {label for (case, _), label in labels.items() if case == "plain"} == {"same"}
+    assert {tuple(t.record.files_changed) for t in trials} == {()}
     _only_this_skill(model, agent)
 
 
@@ -132,6 +141,8 @@ def _only_this_skill(model: ScriptedModel, agent: str) -> None:
     assert asked
     first = [seen for seen in asked if seen.model_turns == 0]
     assert not any("LEAKED" in seen.text() for seen in asked), agent
+    bundled = BUNDLED.get(agent)
+    assert not any(bundled in seen.text() for seen in asked if bundled), agent
     assert sum(ABOUT in seen.text() for seen in first) == 3, agent
     judged = [seen for seen in model.requests(KEY) if seen.model == "judge"]
     assert len(judged) == 6

@@ -27,7 +27,7 @@ GIT_LIMIT_S = 60
 _OTHERS = ".agents/skills"
 _CLAUDE = ".claude/skills"
 # Without a repository of its own the workspace inherits the skills of the folders above it.
-_OWN_REPOSITORY = "test -e .git || git init -q ."
+_OWN_REPOSITORY = "test -e .git || ! command -v git >/dev/null || git init -q ."
 
 _SETTINGS: dict[str, tuple[str, Any]] = {
     "claude": (

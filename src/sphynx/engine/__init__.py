@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from sphynx.engine.plan import plan_local as plan_local
     from sphynx.engine.resume import plan_resume as plan_resume
     from sphynx.engine.self_testing import self_test as self_test
+    from sphynx.engine.skills import SkillRequest as SkillRequest
+    from sphynx.engine.skills import plan_paths as plan_paths
     from sphynx.engine.stop import Stop as Stop
 
 _HOMES = {
@@ -47,6 +49,7 @@ _HOMES = {
     "plan": ("plan_local",),
     "resume": ("plan_resume",),
     "self_testing": ("self_test",),
+    "skills": ("SkillRequest", "plan_paths"),
     "stop": ("Stop",),
 }
 _LAZY = {name: home for home, names in _HOMES.items() for name in names}
@@ -59,12 +62,14 @@ __all__ = [
     "Need",
     "PlannedSuite",
     "SelfTestRow",
+    "SkillRequest",
     "Stop",
     "StoredBatch",
     "StoredTrial",
     "find_batch",
     "list_batches",
     "plan_local",
+    "plan_paths",
     "plan_resume",
     "read_batch",
     "read_events",

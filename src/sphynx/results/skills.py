@@ -127,6 +127,10 @@ class ArmRow:
     judge_usd: float | None
     used: Count
     """Trials in which the skill was picked up."""
+    late: int
+    """Of those, trials in which the agent did something else before."""
+    tried: int
+    """Trials in which opening the skill only failed: a denied call, a missing program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +265,8 @@ def _arm(arm: str, trials: list[SkillTrial]) -> ArmRow:
         usd=_money(records, "model"),
         judge_usd=_money(records, "judge"),
         used=Count(sum(trial.used for trial in ran), len(ran)),
+        late=sum((trial.opened_at or 0) > 1 for trial in ran),
+        tried=sum(trial.attempts > 0 and not trial.used for trial in ran),
     )
 
 

@@ -113,12 +113,21 @@ def _arm_cells(row: ArmRow) -> tuple[str, ...]:
         row.arm,
         _percent(row.rate),
         trials,
-        "-" if row.arm == "without" else f"{row.used.passed}/{row.used.scored}",
+        "-" if row.arm == "without" else _used(row),
         _spread(row.tokens, lambda value: figures.tokens(round(value))),
         _spread(row.seconds, lambda value: figures.duration(value * 1000)),
         "?" if row.usd is None else figures.money(row.usd),
         "-" if row.judge_usd is None else figures.money(row.judge_usd),
     )
+
+
+def _used(row: ArmRow) -> str:
+    beside = [
+        text
+        for text, count in ((f"{row.late} late", row.late), (f"{row.tried} failed to", row.tried))
+        if count
+    ]
+    return f"{row.used.passed}/{row.used.scored}" + (f" ({', '.join(beside)})" if beside else "")
 
 
 def _spread(spread: Spread | None, show: object) -> str:
