@@ -128,3 +128,13 @@ def test_options_that_do_not_fit_are_refused(
     done = sphynx(tmp_path, "eval", "--local", "./tide-table", *args)
     assert done.returncode == 1
     assert word in done.stderr
+
+
+def test_options_for_skills_are_for_this_machine_and_told_before_a_run(tmp_path: Path, skill: Path) -> None:
+    """Without --local they are refused; a dry run says trials and judge calls."""
+    refused = sphynx(tmp_path, "eval", "./tide-table", "--agent", "nop/none")
+    assert "--agent needs --local" in refused.stderr
+    (skill / "evals" / "evals.json").write_text(json.dumps([{**CASE, "assertions": ["It is calm"]}]))
+    planned = sphynx(tmp_path, *RUN, "--judge", "codex/m", "--dry-run")
+    assert "2 trials, up to 2 judge calls" in planned.stdout
+    assert sphynx(tmp_path, "eval", "--local", "--resume", "x", "--agent", "a/b").returncode == 1

@@ -16,6 +16,7 @@ from sphynx.cli.render.text import pad, width
 from sphynx.engine import LocalPlan, Need, PlannedSuite, list_batches, read_batch
 from sphynx.engine.batch import harness_version
 from sphynx.engine.judging import missing_for
+from sphynx.engine.skills import judge_calls, skill_trials
 from sphynx.errors import ExitCode
 from sphynx.registry import load_harness
 from sphynx.sandboxes.local_root import LocalRoot, install_key
@@ -32,7 +33,8 @@ def report(run: Run) -> int:
     for suite in plan.suites:
         out.line(_head(suite, out.style, plan))
     facts = [*_needs(plan, out.style), *_judges(plan, out.style), *_harnesses(plan)]
-    for line in _lines(facts) + history(plan):
+    takes = [f"  {pad('takes', _WORD)}{expected(plan)}"] if skill_trials(plan) else []
+    for line in _lines(facts) + takes + history(plan):
         out.line(line)
     if not plan.missing:
         return ExitCode.OK
@@ -115,6 +117,16 @@ def _lines(facts: Sequence[_Fact]) -> list[str]:
         word = "" if before is not None and before.word == fact.word else fact.word
         lines.append(f"  {pad(word, _WORD)}{pad(fact.name, room)}   {fact.state}")
     return lines
+
+
+def expected(plan: LocalPlan) -> str:
+    """``30 trials, up to 24 judge calls, 2 batches``."""
+    calls = judge_calls(plan)
+    parts = [figures.plural(plan.total, "trial")]
+    parts.append(f"up to {figures.plural(calls, 'judge call')}" if calls else "no judge calls")
+    if len(plan.suites) > 1:
+        parts.append(f"{len(plan.suites)} batches")
+    return ", ".join(parts)
 
 
 def history(plan: LocalPlan) -> list[str]:

@@ -12,6 +12,9 @@ from sphynx.engine.skills import DEFAULT_AGENT, SkillRequest
 from sphynx.errors import UsageError
 from sphynx.suite.skills.suites import ARMS
 
+_AFTER_A_RUN = ("--baseline", "--markdown", "--skill-report", "--export-benchmark")
+"""Options for skills that a resumed run takes too."""
+
 
 @dataclass(frozen=True, slots=True)
 class EvalRequest:
@@ -69,12 +72,25 @@ class EvalRequest:
             if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
                 raise UsageError(f"{name}: cannot write {path}", hint="name a file in a folder that exists")
 
+    @property
+    def skill_options(self) -> list[str]:
+        """Options for skills that were given."""
+        plain, own = SkillRequest(), self.skill
+        given = {
+            "--agent": own.agents, "--arms": own.arms != plain.arms, "--old-ref": own.old_ref,
+            "--skill-use": own.use != plain.use, "--judge": own.judge, "--limit": own.limit,
+            "--sample": own.sample, "--baseline": self.baseline, "--markdown": self.markdown,
+            "--skill-report": self.skill_report, "--export-benchmark": self.export_benchmark,
+        }  # fmt: skip
+        return [name for name, value in given.items() if value]
+
     def _check_resume(self) -> None:
         given = {
             "PATH": self.paths, "--case": self.cases, "--variant": self.variants, "--trials": self.trials,
             "--self-test": self.self_test, "--harness-version": self.harness_versions,
         }  # fmt: skip
         wrong = [name for name, value in given.items() if value]
+        wrong += [name for name in self.skill_options if name not in _AFTER_A_RUN]
         if wrong:
             raise UsageError(
                 f"--resume takes what the batch was started with; it cannot be used with {wrong[0]}"

@@ -13,13 +13,13 @@ from typing import Any
 import typer
 
 from sphynx.cli.drive import Run
-from sphynx.cli.dry_run import history
+from sphynx.cli.dry_run import expected, history
 from sphynx.cli.eval_request import EvalRequest
-from sphynx.cli.render import figures, skill
+from sphynx.cli.render import skill
 from sphynx.cli.reports import write_file
-from sphynx.engine import BatchResult, LocalPlan, find_batch, read_batch
+from sphynx.engine import BatchResult, find_batch, read_batch
 from sphynx.engine.skill_evidence import skill_trials_of
-from sphynx.engine.skills import judge_calls, skill_trials
+from sphynx.engine.skills import skill_trials
 from sphynx.errors import ExitCode, SphynxError, UsageError
 from sphynx.results.skill_export import exported
 from sphynx.results.skill_gate import baseline_of, compare
@@ -47,16 +47,6 @@ def agree(run: Run) -> bool:
             hint="--yes runs them; --limit, --sample, --case and --trials take fewer",
         )
     return typer.confirm(f"run {trials:,} trials?", err=True)
-
-
-def expected(plan: LocalPlan) -> str:
-    """``30 trials, up to 24 judge calls, 2 batches``."""
-    parts = [figures.plural(plan.total, "trial")]
-    calls = judge_calls(plan)
-    parts.append(f"up to {figures.plural(calls, 'judge call')}" if calls else "no judge calls")
-    if len(plan.suites) > 1:
-        parts.append("1 batch" if len(plan.suites) == 1 else f"{len(plan.suites)} batches")
-    return ", ".join(parts)
 
 
 def is_skill(result: BatchResult) -> bool:

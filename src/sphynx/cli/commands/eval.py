@@ -155,6 +155,7 @@ def _refuse_local_only(request: EvalRequest) -> None:
         "--keep-workspace": request.keep_workspace, "--dry-run": request.dry_run,
         "--self-test": request.self_test, "--junit": request.junit,
     }  # fmt: skip
+    given |= {name: True for name in request.skill_options}
     for name, value in given.items():
         if value:
             raise UsageError(f"{name} needs --local", hint="sphynx eval --local runs on this machine")
