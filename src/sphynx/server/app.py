@@ -19,6 +19,7 @@ from sphynx.server.api.dispatch import ALL, endpoint, json_response, refused
 from sphynx.server.api.gate import Gate
 from sphynx.server.api.metrics import Metrics
 from sphynx.server.api.openapi import document
+from sphynx.server.api.pages import Pages
 from sphynx.server.quiet import sweep_forever
 from sphynx.server.refusals import Refusal
 
@@ -49,6 +50,9 @@ def create_app(services: Services) -> FastAPI:
     for operation in ALL.values():
         app.add_route(operation.path, endpoint(operation, services, gate, metrics), methods=["POST"])
     _add_plain_routes(app, services, metrics)
+    pages = Pages(services, gate)
+    app.add_route("/evals/{id}", pages.show, methods=["GET"])
+    app.add_route("/evals/{id}", pages.sign_in, methods=["POST"])
 
     async def unknown(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 404

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import hmac
 import os
 import secrets
 from collections.abc import Mapping, Sequence
@@ -47,6 +48,10 @@ class Vault:
             return AESGCM(key).decrypt(nonce, data, place.encode()).decode("utf-8", "surrogatepass")
         except InvalidTag:
             raise SphynxError("a stored secret cannot be opened: it was changed or moved") from None
+
+    def derived(self, purpose: str) -> bytes:
+        """32 bytes for another purpose, from which the key cannot be told."""
+        return hmac.new(self._first, purpose.encode(), hashlib.sha256).digest()
 
     def is_current(self, sealed: bytes) -> bool:
         """Whether it was sealed with the newest key."""

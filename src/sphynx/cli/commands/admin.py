@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sphynx.cli.extras import need_server
 from sphynx.errors import ExitCode, UsageError
 
 Data = Annotated[Path | None, typer.Option("--data", metavar="DIR", help="The server's folder")]
@@ -32,6 +33,7 @@ def create_org(
     debug: Debug = False,
 ) -> int:
     """Make an organization."""
+    need_server("sphynx admin")
     from sphynx.server.store import accounts
 
     org_id = _in_store(data, database_url, lambda connection: accounts.create_org(connection, slug, name))
@@ -51,6 +53,7 @@ def create_key(
     debug: Debug = False,
 ) -> int:
     """Make an API key and print it. It cannot be shown again."""
+    need_server("sphynx admin")
     from sphynx.server.identifiers import now_ms
     from sphynx.server.store import accounts
 
@@ -71,6 +74,7 @@ def list_keys(
     debug: Debug = False,
 ) -> int:
     """List API keys: id, organization, name, first characters, state."""
+    need_server("sphynx admin")
     from sphynx.server.identifiers import iso
     from sphynx.server.store import accounts
 
@@ -90,6 +94,7 @@ def revoke_key(
     debug: Debug = False,
 ) -> int:
     """Stop a key from working, within 5 seconds."""
+    need_server("sphynx admin")
     from sphynx.server.store import accounts
 
     _in_store(data, database_url, lambda connection: accounts.revoke_key(connection, id))
@@ -105,6 +110,7 @@ def add_subscription(
     debug: Debug = False,
 ) -> int:
     """Store an agent's login: its auth.json on stdin."""
+    need_server("sphynx admin")
     from sphynx.server.store import accounts, environment
     from sphynx.server.vault import open_vault
 
@@ -129,6 +135,7 @@ def add_subscription(
 
 def rotate_key(data: Data = None, database_url: DatabaseUrl = None, debug: Debug = False) -> int:
     """Make a new master key and seal every secret with it. Restart the server before and after it."""
+    need_server("sphynx admin")
     from sphynx.server import vault
     from sphynx.server.store import environment
 
@@ -148,6 +155,7 @@ def backup(
     debug: Debug = False,
 ) -> int:
     """Copy a SQLite store to one file while the server runs. The master key is not in it."""
+    need_server("sphynx admin")
     import sqlite3
 
     from sphynx.server.configuration import DATABASE
@@ -167,9 +175,6 @@ def backup(
 
 
 def _folder(data: Path | None) -> Path:
-    from sphynx.cli.extras import need_server
-
-    need_server("sphynx admin")
     from sphynx.server.configuration import Configuration
 
     return (data or Configuration().data).expanduser().absolute()
