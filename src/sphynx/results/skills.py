@@ -9,14 +9,13 @@ from statistics import fmean, median
 from typing import Any, Literal
 
 from sphynx.schema.records import TrialRecord
+from sphynx.suite.skills.suites import NO_TRIGGER, TRIGGER
 
 Label = Literal["helps", "hurts", "same", "never passes", "unstable", "unscored", "passes", "fails"]
 
 RESAMPLES = 2_000
 FEW_CASES = 5
 _SEED = 20
-_TRIGGER_CHECKS = ("the skill is picked up", "the skill is left alone")
-TOLERANCE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ class SkillTrial:
     @property
     def trigger(self) -> bool | None:
         """Whether the trigger check passed; ``None`` when there is none or nobody could tell."""
-        found = next((o for o in self.record.validations if o.get("name") in _TRIGGER_CHECKS), None)
+        found = next((o for o in self.record.validations if o.get("name") in (TRIGGER, NO_TRIGGER)), None)
         return _passed(found) if self.case["trigger"] is not None and self.arm != "without" else None
 
 
