@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any, cast
 from urllib.parse import quote
 
+from sphynx.cli import github
 from sphynx.cli.eval_request import EvalRequest
+from sphynx.cli.github import Outcome
 from sphynx.cli.out import Out, stderr, stdout
 from sphynx.cli.render import problems as wording
 from sphynx.cli.reports import write_file
@@ -50,6 +52,12 @@ class Entry:
             "error": self.error, "problems": [problem.text for problem in self.problems],
         }  # fmt: skip
 
+    def outcome(self) -> Outcome:
+        """The entry as GitHub is told of it."""
+        where = None if self.batch_id is None else link(self.batch_id)
+        told = [problem.text for problem in self.problems]
+        return Outcome(self.suite, self.file, where, self.batch, self.error, told)
+
 
 class ServerEval:
     """One command's run on a server."""
@@ -74,6 +82,7 @@ class ServerEval:
             except SphynxError as error:
                 entry.error = error.message + (f" ({error.hint})" if error.hint else "")
             self._write()
+        self._tell_github()
         return self._conclude() if self._wait else self._started()
 
     def _compiled(self) -> list[Entry]:
@@ -113,6 +122,7 @@ class ServerEval:
     def _one(self, entry: Entry) -> None:
         entry.batch_id, runs, trials = self._start(entry)
         self._err.line(f"{entry.suite}: {link(entry.batch_id)}")
+        github.add_to_summary(os.environ, f"Started [{entry.suite}]({link(entry.batch_id)})")
         self._write()
         if not self._wait:
             return
@@ -136,6 +146,17 @@ class ServerEval:
         body = {**entry.request.wire(), "trigger": from_env(os.environ)}
         started = self._sphynx.runner.start(RunnerBatchRequest.model_validate(body))
         return started.id, len(started.runs), entry.request.trials
+
+    def _tell_github(self) -> None:
+        outcomes = [entry.outcome() for entry in self._entries]
+        heading = f"## {github.title(outcomes)}"
+        github.add_to_summary(os.environ, heading, github.body(outcomes))
+        if self._wait:
+            github.post_check(
+                os.environ,
+                outcomes,
+                lambda text: self._err.line(wording.note_line(text, self._err.style)),
+            )
 
     def _started(self) -> int:
         for entry in self._entries:
