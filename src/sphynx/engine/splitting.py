@@ -12,7 +12,7 @@ from sphynx.engine.options import MAX_TRIALS_PER_BATCH, PlannedSuite
 from sphynx.importers.skill_lint import lint_skill
 from sphynx.suite.skills.folder import MAIN, Skill
 from sphynx.suite.skills.model import EvalCase
-from sphynx.suite.skills.suites import SkillSuite, check_name
+from sphynx.suite.skills.suites import SkillSuite, check_names
 
 
 def batches_of(planned: PlannedSuite) -> list[PlannedSuite]:
@@ -83,6 +83,7 @@ def remarks_on(skill: Skill) -> list[str]:
 
 
 def _case(case: EvalCase) -> dict[str, Any]:
+    names = check_names(case)
     return {
         "evalId": case.eval_id,
         "number": case.number,
@@ -93,7 +94,7 @@ def _case(case: EvalCase) -> dict[str, Any]:
         "criteria": [
             {
                 "text": one.key,
-                "name": check_name(one),
+                "name": names.get(one.key, one.key),
                 "by": "code" if one.parts else "judge",
                 "derived": one.derived,
             }

@@ -16,6 +16,7 @@ from sphynx import skill_suite
 from sphynx.compiler.skill_profiles import collect_skill
 from sphynx.errors import CompileError
 from sphynx.suite.placeholders import render
+from sphynx.suite.skills.suites import check_names
 
 BASE = {"id": 1, "prompt": "Read harbor.csv.", "assertions": ["x is named"]}
 
@@ -100,6 +101,19 @@ def test_one_judge_gets_all_sentences_of_a_case_and_the_reference(tmp_path: Path
     assert judge.criteria == ["x is named", "This must NOT be so: A chart"]
     assert (judge.provider, judge.model, judge.expected) == ("openai", "m", "rows")
     assert [check.name for check in case.checks] == ["unit"]
+
+
+def test_more_criteria_than_checks_fit_share_the_last_one(tmp_path: Path) -> None:
+    """None is dropped, and each still knows the check that decides it."""
+    checks = [{"text": f"c{n}", "kind": "contains", "value": f"v{n}"} for n in range(30)]
+    suite = made(
+        skill(tmp_path, {**BASE, "should_trigger": True, "assertions": [*checks, "prose"]}), judge="openai/m"
+    )
+    assert suite.problems() == []
+    names = check_names(suite.evals.cases[0])
+    assert len(names) == 30
+    assert set(names.values()) == {check.name for check in suite.cases[0].checks[1:]}
+    assert names["c29"].startswith("c17; c18")
 
 
 def test_a_trigger_set_leaves_out_the_arm_without_the_skill(tmp_path: Path) -> None:

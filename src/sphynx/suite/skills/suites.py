@@ -43,6 +43,8 @@ JUDGE_LIMIT_MS = 300_000
 SKILL_FOLDERS = (".agents/skills", ".claude/skills")
 """Where agents find a skill in a workspace: Claude in the second, all others in the first."""
 LONGEST_VALUE = 2_000
+_OTHER_CHECKS = 3
+"""Room for the trigger check, the judge, and one check of all criteria that have none of their own."""
 _EXPECTED_LIMIT = 32_000
 
 
@@ -264,14 +266,7 @@ class _Cases:
             if wanted and case.trigger.skills:
                 wanted = self.skill.name in case.trigger.skills or self.skill.id in case.trigger.skills
             checks.append(named(TRIGGER if wanted else NO_TRIGGER, self._trigger_check(wanted)))
-        room = MOST_CHECKS - len(checks) - 1
-        checks += [named(check_name(one), check_of(one)) for one in case.checked[:room]]
-        if len(case.checked) > room:
-            rest = case.checked[room:]
-            merged = Criterion(
-                "; ".join(one.text for one in rest), tuple(p for one in rest for p in one.parts)
-            )
-            checks[-1:] = [named(check_name(merged), check_of(merged))] if checks else []
+        checks += [named(check_name(one), check_of(one)) for one in checks_of_case(case)]
         if case.judged:
             checks.append(self._judged(case))
         if not checks:
@@ -326,6 +321,31 @@ class CriteriaJudge:
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         self.given = given
+
+
+def checks_of_case(case: EvalCase) -> list[Criterion]:
+    """The mechanical criteria as checks: what does not fit beside the others is one check together."""
+    room = MOST_CHECKS - _OTHER_CHECKS
+    ordered = _must_nots_first(case)
+    own, rest = ordered[:room], ordered[room:]
+    if len(rest) > 1:
+        text = "; ".join(one.key for one in rest)
+        return [*own, Criterion(text, tuple(part for one in rest for part in one.parts))]
+    return [*own, *rest]
+
+
+def check_names(case: EvalCase) -> dict[str, str]:
+    """The name of the check that decides each mechanical criterion, by the criterion's own text."""
+    checks = checks_of_case(case)
+    last = len(checks) - 1
+    return {one.key: check_name(checks[min(n, last)]) for n, one in enumerate(_must_nots_first(case))}
+
+
+def _must_nots_first(case: EvalCase) -> list[Criterion]:
+    """Those that are turned around cannot share a check."""
+    if len(case.checked) <= MOST_CHECKS - _OTHER_CHECKS:
+        return case.checked
+    return sorted(case.checked, key=lambda one: not one.absent)
 
 
 def check_name(criterion: Criterion) -> str:
