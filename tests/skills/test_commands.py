@@ -134,6 +134,7 @@ def test_options_for_skills_are_for_this_machine_and_told_before_a_run(tmp_path:
     """Without --local they are refused; a dry run says trials and judge calls."""
     refused = sphynx(tmp_path, "eval", "./tide-table", "--agent", "nop/none")
     assert "--agent needs --local" in refused.stderr
+    assert "the skill tide-table needs --local" in sphynx(tmp_path, "eval", "./tide-table").stderr
     (skill / "evals" / "evals.json").write_text(json.dumps([{**CASE, "assertions": ["It is calm"]}]))
     planned = sphynx(tmp_path, *RUN, "--judge", "codex/m", "--dry-run")
     assert "2 trials, up to 2 judge calls" in planned.stdout

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sphynx.engine import LocalOptions
 from sphynx.engine.options import default_jobs
-from sphynx.engine.skills import DEFAULT_AGENT, SkillRequest
+from sphynx.engine.skills import DEFAULT_AGENT, SkillRequest, is_skill_path
 from sphynx.errors import UsageError
 from sphynx.suite.skills.suites import ARMS
 
@@ -71,6 +71,11 @@ class EvalRequest:
         for name, path in files.items():
             if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
                 raise UsageError(f"{name}: cannot write {path}", hint="name a file in a folder that exists")
+
+    @property
+    def skills(self) -> list[Path]:
+        """Paths that mean skills."""
+        return [path for path in self.paths if is_skill_path(path)]
 
     @property
     def skill_options(self) -> list[str]:

@@ -156,6 +156,7 @@ def _refuse_local_only(request: EvalRequest) -> None:
         "--self-test": request.self_test, "--junit": request.junit,
     }  # fmt: skip
     given |= {name: True for name in request.skill_options}
+    given |= {f"the skill {path}": True for path in request.skills}
     for name, value in given.items():
         if value:
             raise UsageError(f"{name} needs --local", hint="sphynx eval --local runs on this machine")
