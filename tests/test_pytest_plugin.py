@@ -9,7 +9,6 @@ from pathlib import Path
 
 from server.whole import clean_env, project
 
-
 # An installed package is found by its entry point; naming the plugin as well would be once too often.
 INSTALLED = any(point.name == "sphynx" for point in entry_points(group="pytest11"))
 PLUGIN = [] if INSTALLED else ["-p", "sphynx.pytest_plugin"]
