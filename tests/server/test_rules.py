@@ -76,6 +76,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("sandbox", start(variants=[{**COMMAND, "sandbox": "e2b"}]), "it has local"),
     ("python-only", of_case(verify=None, validator=CODE), "Python checks only"),
     ("judges", judged(), "does not run judges"),
+    ("mocks", of_case(**{"x-sphynx": {"mocks": {"mcp": ["m"]}}}), "does not know mocks"),
     ("placeholder", of_case(variables={}), 'no value for "task"'),
     ("repeated-case", start(cases=[of_case()["cases"][0]] * 2), "2 times"),
 ]  # fmt: skip

@@ -71,4 +71,13 @@ def _source(source: Mapping[str, Any] | None) -> str:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(_numbers(value), ensure_ascii=False, separators=(",", ":"))
+
+
+def _numbers(value: Any) -> Any:
+    """Whole floats as JSON on the wire has them: ``1.0`` and ``1`` are one number."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, Mapping):
+        return {key: _numbers(inner) for key, inner in value.items()}
+    return [_numbers(inner) for inner in value] if isinstance(value, list | tuple) else value

@@ -47,12 +47,29 @@ def definitions_of(request: SuiteBatchRequest, *, runs_here: bool) -> Definition
     identities: dict[str, str] = {}
     for case in request.cases:
         wire = case.wire()
-        codes = {}
+        codes: dict[str, str] = {}
+        judged = _judged(case.id, wire, found, identities, runs_here)
         for part in PROGRAMS:
             if isinstance(wire.get(part), dict) and isinstance(wire[part].get("source"), str):
                 wire[part], codes[part] = _taken_out(case.id, wire[part], found, identities, runs_here)
-        found.cases.append(_definition(suite, case.id, wire, codes))
+        found.cases.append(_definition(suite, case.id, wire, codes, judged))
     return found
+
+
+def _judged(
+    case_id: str,
+    wire: dict[str, Any],
+    found: Definitions,
+    identities: dict[str, str],
+    runs_here: bool,
+) -> list[str] | None:
+    """Take the programs out of a validator with judges; what they are, ``None`` for any other validator."""
+    validator = wire.get("validator")
+    if not isinstance(validator, dict) or validator.get("kind") != "judged":
+        return None
+    taken = [_taken_out(case_id, check, found, identities, runs_here) for check in validator["checks"]]
+    wire["validator"] = {**validator, "checks": [check for check, _ in taken]}
+    return [code for _, code in taken]
 
 
 def _taken_out(
@@ -82,7 +99,11 @@ def _identity(module: PythonModule) -> str:
 
 
 def _definition(
-    suite: dict[str, Any], case_id: str, wire: dict[str, Any], codes: Mapping[str, str]
+    suite: dict[str, Any],
+    case_id: str,
+    wire: dict[str, Any],
+    codes: Mapping[str, str],
+    judged: list[str] | None,
 ) -> Definition:
     prompt, missing, _ = render(suite["prompt"], wire.get("variables") or {})
     if missing:
@@ -93,7 +114,7 @@ def _definition(
     hashed = {
         "prompt": prompt,
         "prepare": {"source": codes["prepare"]} if "prepare" in codes else None,
-        "validator": {"source": codes["validator"]} if "validator" in codes else validator,
+        "validator": _identified(validator, codes, judged),
         "verify": wire.get("verify"),
         "source": source,
         "user": wire.get("user"),
@@ -103,6 +124,8 @@ def _definition(
         "x-sphynx": beyond,
     }
     kept = {**hashed, **{part: {"source": _short(code)} for part, code in codes.items()}}
+    if judged is not None:
+        kept["validator"] = _identified(validator, codes, [_short(code) for code in judged])
     stored = {"suite": suite, "case": wire, "prompt": prompt, "source": source, "hashed": kept}
     return Definition(
         case_id=case_id,
@@ -111,6 +134,14 @@ def _definition(
         hash=definition_hash(hashed),
         stored=stored,
     )
+
+
+def _identified(validator: Any, codes: Mapping[str, str], judged: list[str] | None) -> Any:
+    """A validator as its definition's hash reads it: programs stand for what their author wrote."""
+    if judged is not None:
+        checks = [{"source": code} for code in judged]
+        return {"kind": "judged", "checks": checks, "judges": validator["judges"]}
+    return {"source": codes["validator"]} if "validator" in codes else validator
 
 
 def _short(code: str) -> str:

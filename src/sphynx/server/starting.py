@@ -27,6 +27,9 @@ from sphynx.suite import Variant, variant
 PLANS = {"codex": "chatgpt", "opencode": "opencode", "pi": "pi"}
 """The subscription a harness can sign in with."""
 
+KNOWN_EXTRAS = frozenset({"solution", "checkTimeoutMs", "commandTimeoutMs"})
+"""What of a case's ``x-sphynx`` the workers act on. Anything else would be silently left out."""
+
 
 async def start_suite(
     asked: Asked, request: SuiteBatchRequest, *, trigger: dict[str, Any] | None, key: str | None = None
@@ -109,6 +112,10 @@ def check_runs_here(stored: Mapping[str, Any]) -> None:
         raise bad_request(f'case "{case["id"]}": this server does not run judges: run it with --local')
     if (case.get("user") or {}).get("kind") == "simulated":
         raise bad_request(f'case "{case["id"]}": this server plays no persons: run it with --local')
+    unknown = sorted(set(case.get("x-sphynx") or {}) - KNOWN_EXTRAS)
+    if unknown:
+        what = ", ".join(unknown)
+        raise bad_request(f'case "{case["id"]}": this server does not know {what}: run it with --local')
     for part in ("validator", "prepare"):
         if "module" in (case.get(part) or {}):
             raise bad_request(f'case "{case["id"]}": this server runs Python checks only')
