@@ -1,9 +1,9 @@
 """How every agent fails: runs the real programs against the scripted model and writes the table of it.
 
-    python scripts/harness_table.py [--agent codex ...] [--print]
+    python scripts/harness_table.py [--agent codex ...] [--row 401 ...] [--print]
 
 Needs node and npm. Installs the agents below ``SPHYNX_LOCAL_ROOT``, takes about ten minutes. The table goes
-between two marks in docs/design/harnesses.md; with ``--agent`` only those columns' rows are replaced.
+between two marks in docs/design/harnesses.md; with ``--agent`` and ``--row`` only those lines are replaced.
 """
 
 from __future__ import annotations
@@ -79,11 +79,15 @@ class Watcher:
 
     def __init__(self, stop: Stop | None) -> None:
         self._stop = stop
+        self.stopped_at = 0.0
 
     def event(self, key: Any, event: Event) -> None:
         if self._stop is not None and isinstance(event, Message) and event.role == "assistant":
-            loop = asyncio.get_running_loop()
-            loop.call_later(1.0, self._stop.stop, "interrupted")
+            asyncio.get_running_loop().call_later(1.0, self._interrupt, self._stop)
+
+    def _interrupt(self, stop: Stop) -> None:
+        self.stopped_at = time.monotonic()
+        stop.stop("interrupted")
 
     def __getattr__(self, name: str) -> Callable[..., None]:
         return lambda *told: None
@@ -102,13 +106,16 @@ async def outcome(agent: str, failure: Failure, model: ScriptedModel) -> str:
         begun = time.monotonic()
         try:
             plan = plan_local([], LocalOptions(cwd=root, env=env, jobs=1))
-            (result,) = await run_plan(plan, [Watcher(stop if failure.interrupted else None)], stop)
+            watcher = Watcher(stop if failure.interrupted else None)
+            (result,) = await run_plan(plan, [watcher], stop)
         except SphynxError as error:
             return f"refused: {error.message} ({time.monotonic() - begun:.1f} s)"
     (trial,) = result.trials
     reason = cleaned(trial.reason or "")
     asked = len(model.requests(KEY))
-    seconds = (trial.model_ms or trial.duration_ms) / 1000
+    # After Ctrl-C it counts how long everything took to end.
+    interrupted = time.monotonic() - watcher.stopped_at
+    seconds = interrupted if failure.interrupted else trial.model_ms / 1000
     return f"{trial.status}, {trial.cause}: {reason} ({seconds:.1f} s, {asked} requests)"
 
 
@@ -131,12 +138,14 @@ def cleaned(text: str) -> str:
     return re.sub(r"(/[\w.@-]+){4,}", "/...", text)
 
 
-async def measure(agents: Sequence[str]) -> dict[str, dict[str, str]]:
-    """All rows of these agents, one agent after the other."""
+async def measure(agents: Sequence[str], rows: Sequence[str]) -> dict[str, dict[str, str]]:
+    """The rows whose names begin so, of these agents, one agent after the other."""
     found: dict[str, dict[str, str]] = {}
     for agent in agents:
         found[agent] = {}
         for failure in FAILURES:
+            if not failure.name.startswith(tuple(rows)):
+                continue
             with ScriptedModel() as model:
                 found[agent][failure.name] = await outcome(agent, failure, model)
             print(f"{agent:9} {failure.name:26} {found[agent][failure.name]}", flush=True)
@@ -149,24 +158,37 @@ def table(agent: str, rows: Mapping[str, str]) -> str:
     return "\n".join([f"### {agent}", "", "| what goes wrong | how the trial ends |", "|-|-|", *lines])
 
 
+def rows_of(text: str) -> dict[str, str]:
+    """The lines of a table that was written before."""
+    cells = re.findall(r"(?m)^\| (.+?) \| (.+) \|$", text)
+    return {name: cell for name, cell in cells if name != "what goes wrong"}
+
+
 def write(found: Mapping[str, Mapping[str, str]]) -> None:
-    """Replace these agents' tables in the document, keeping the others'."""
+    """Replace these lines in the document, keeping the others."""
     text = DOCUMENT.read_text()
     head, _, rest = text.partition(BEGIN)
     inner, _, tail = rest.partition(END)
     parts = re.split(r"(?m)^### (\w+)$", inner)
-    kept = {name: f"### {name}{body.rstrip()}" for name, body in zip(parts[1::2], parts[2::2], strict=True)}
-    kept |= {agent: table(agent, rows) for agent, rows in found.items()}
-    ordered = [kept[agent] for agent in MODELS if agent in kept]
+    kept = {name: rows_of(body) for name, body in zip(parts[1::2], parts[2::2], strict=True)}
+    for agent, rows in found.items():
+        kept[agent] = {**kept.get(agent, {}), **rows}
+    names = [failure.name for failure in FAILURES]
+    ordered = [
+        table(agent, {name: kept[agent][name] for name in names if name in kept[agent]})
+        for agent in MODELS
+        if agent in kept
+    ]
     DOCUMENT.write_text(f"{head}{BEGIN}\n\n" + "\n\n".join(ordered) + f"\n\n{END}{tail}")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--agent", choices=list(MODELS), action="append")
+    parser.add_argument("--row", action="append", help="only rows whose names begin so")
     parser.add_argument("--print", action="store_true", help="print the table instead of writing it")
     given = parser.parse_args()
-    found = asyncio.run(measure(given.agent or list(MODELS)))
+    found = asyncio.run(measure(given.agent or list(MODELS), given.row or [""]))
     if given.print:
         print("\n\n".join(table(agent, rows) for agent, rows in found.items()))
     else:
