@@ -183,6 +183,33 @@ def test_a_stopped_server_hands_its_trials_to_the_next(tmp_path: Path) -> None:
         assert [t.status for run in batch.runs for t in run.trials] == ["passed", "passed"]
 
 
+PREPARED = """
+from sphynx import case, files, suite, variant
+
+async def ready(ctx):
+    await ctx.exec("sh", ["-c", "echo made > made.txt"])
+    return {"word": "made"}
+
+async def sees_all(ctx):
+    made = (await ctx.read_text("made.txt")).strip()
+    return made == ctx.prepared["word"] and "given" in await ctx.read_text("given.txt")
+
+prepared = suite(
+    id="prepared", prompt="go", source=files({"given.txt": "given"}),
+    cases=[case(id="ready", prepare=ready, validate=[sees_all], cache={"key": "1", "path": "kept"})],
+    variants=[variant(harness="command", model="m", profile={"name": "mine", "dir": "./mine"})],
+)
+"""
+
+
+def test_prepare_sources_and_caches_work_as_in_a_local_run(tmp_path: Path) -> None:
+    home = project(tmp_path / "project", "true\n")
+    (home / "smoke_eval.py").write_text(PREPARED)
+    with whole(tmp_path / "data") as server:
+        done = server.cli("eval", "smoke_eval.py", cwd=home)
+        assert done.returncode == 0, done.stdout + done.stderr + server.log.read_text()
+
+
 def test_two_servers_on_one_folder_are_refused(tmp_path: Path) -> None:
     with whole(tmp_path / "data", "--no-isolate") as server:
         done = server.cli("serve", "--data", str(server.data), "--port", "0", cwd=tmp_path)
