@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
 
@@ -9,3 +13,14 @@ import pytest
 def anyio_backend() -> str:
     """Sphynx runs on asyncio; anyio's tests run on it too."""
     return "asyncio"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> Iterator[None]:
+    """With ``SPHYNX_NO_SKIP`` (CI) a skipped test is a failed one: what it misses has to be installed."""
+    report: Any = yield
+    if os.environ.get("SPHYNX_NO_SKIP") and report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        report.outcome = "failed"
+        report.longrepr = f"skipped, which is not allowed here: {reason}"
+    return report

@@ -13,11 +13,11 @@ from sphynx.suite.checks import MOST_CHECKS, named
 from sphynx.suite.context import Verdict
 from sphynx.suite.fields import Fault, units
 from sphynx.suite.people import ScriptedUser
+from sphynx.suite.skills.case_files import prepare_with, texts_and_copies
 from sphynx.suite.skills.folder import (
     EVALS,
     MAIN,
     MAIN_EVALS,
-    Placed,
     Skill,
     placed_files,
     read_skill,
@@ -27,7 +27,6 @@ from sphynx.suite.skills.mechanical import check_of, events_of
 from sphynx.suite.skills.model import Criterion, EvalCase, EvalFile
 from sphynx.suite.skills.reading import read_evals
 from sphynx.suite.skills.use import marks_of, skill_use
-from sphynx.suite.sources import TOTAL_FILE_UNITS
 from sphynx.suite.suites import Suite
 from sphynx.suite.variants import Variant
 
@@ -239,7 +238,7 @@ class _Cases:
     def fields(self, case: EvalCase, cases: Sequence[EvalCase]) -> dict[str, object]:
         """What ``case()`` would be given."""
         found, missing = placed_files(self.skill.root, case)
-        texts, copied = _texts_and_copies(case, found)
+        texts, copied = texts_and_copies(case, found)
         pieces = _pieces(case.prompt)
         names = _names(cases)
         fields: dict[str, object] = {
@@ -252,7 +251,7 @@ class _Cases:
         if texts:
             fields["source"] = {"kind": "files", "files": texts}
         if missing or copied:
-            fields["prepare"] = _prepare(missing, copied)
+            fields["prepare"] = prepare_with(missing, copied)
         if case.timeout_ms:
             fields["timeout_ms"] = case.timeout_ms
         if case.replies:
@@ -367,46 +366,6 @@ def _pieces(text: str) -> list[str]:
     """A text in pieces that each fit a variable."""
     size = LONGEST_VALUE if units(text) == len(text) else LONGEST_VALUE // 2
     return [text[at : at + size] for at in range(0, len(text), size)] or [""]
-
-
-def _texts_and_copies(case: EvalCase, found: Sequence[Placed]) -> tuple[dict[str, str], list[Placed]]:
-    """A case's files as texts, and those that have to be copied because they are none."""
-    texts = {one.path: one.content for one in case.files if one.content is not None}
-    copied: list[Placed] = []
-    total = sum(units(text) for text in texts.values())
-    for placed in found:
-        data = placed.source.read_bytes()
-        text = _text_of(data)
-        total += len(data)
-        if text is None or total > TOTAL_FILE_UNITS or data[:2] == b"#!":
-            copied.append(placed)
-        else:
-            texts[placed.target] = text
-    return texts, copied
-
-
-def _text_of(data: bytes) -> str | None:
-    if b"\0" in data:
-        return None
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
-
-
-def _prepare(missing: Sequence[str], copied: Sequence[Placed]) -> Any:
-    def prepare(ctx: Any) -> None:
-        """Put the case's files where the prompt expects them, with their modes."""
-        import shutil
-
-        if missing:
-            raise FileNotFoundError(f"the case needs files that are not there: {', '.join(missing)}")
-        for placed in copied:
-            target = Path(ctx.workspace, placed.target)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(placed.source, target)
-
-    return prepare
 
 
 def _nothing(ctx: Any) -> bool:
