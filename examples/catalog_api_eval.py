@@ -25,9 +25,7 @@ catalog_api = suite(
     variants=[
         variant(harness="codex", model="gpt-5.5"),
         variant(harness="claude", model="claude-sonnet-4-5"),
-        variant(
-            harness="command", model="scripted", profile={"name": "agent", "dir": "./interface_agent"}
-        ),
+        variant(harness="command", model="scripted", profile={"name": "agent", "dir": "./interface_agent"}),
     ],
     trials=1,
 )
