@@ -70,7 +70,8 @@ def sides(folder: Path, peer_python: Path | None) -> dict[str, tuple[list[str], 
         "sphynx-python": ([*sphynx, "noop/noop_python_eval.py"], own),
     }
     if peer_python:
-        command = [str(peer_python.with_name("inspect")), "eval", str(HERE / "inspect_task.py"), "--model"]
+        shutil.copy(HERE / "inspect_task.py", folder)
+        command = [str(peer_python.with_name("inspect")), "eval", "inspect_task.py", "--model"]
         command += [
             "mockllm/model",
             "--display",
