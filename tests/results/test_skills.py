@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sphynx.errors import UsageError
+from sphynx.importers import gradings
 from sphynx.results.skill_export import exported
 from sphynx.results.skill_gate import baseline_of, compare, no_longer_holds, probability
 from sphynx.results.skills import Count, SkillTrial, case_shares, difference, label, skill_reports
@@ -205,3 +208,28 @@ def test_exported_files_have_the_names_viewers_read_and_our_numbers() -> None:
     )
     assert files["eval-1-case-1/eval_metadata.json"]["assertions"] == ["code", "must not: prose"]
     assert files["eval-1-case-1/with_skill/run-1/timing.json"]["total_tokens"] == 120
+
+
+def test_what_is_exported_is_read_back_with_the_same_numbers(tmp_path: Path) -> None:
+    """Rates per run and per arm, also where a criterion was not decided."""
+    trials = [
+        trial(1, "with", True, False),
+        trial(2, "with", True, True),
+        trial(1, "old", False, True),
+        trial(1, "old", True, None, ordinal=2),
+    ]
+    files = exported(skill_reports(trials)[0], trials, timestamp="2030-01-01T00:00:00Z")
+    for name, value in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(json.dumps(value))
+    found = gradings.read(tmp_path)
+    assert found.differences == ()
+    told = {(run["configuration"], run["eval_name"], run["run_number"]): run["result"]
+            for run in files["benchmark.json"]["runs"]}  # fmt: skip
+    read = {(one.arm, f"Case {one.case.split('-')[1]}", one.run): one for one in found.gradings}
+    assert {key: (one.passed, one.total, one.pass_rate) for key, one in read.items()} == {
+        key: (one["passed"], one["total"], one["pass_rate"]) for key, one in told.items()
+    }
+    summary = files["benchmark.json"]["run_summary"]
+    for arm in ("with_skill", "old_skill"):
+        assert gradings.pass_rate(found.gradings, arm) == summary[arm]["pass_rate"]["mean"]

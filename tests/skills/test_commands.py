@@ -56,6 +56,12 @@ def test_a_run_is_reported_everywhere_it_was_asked_for(tmp_path: Path, skill: Pa
     assert (tmp_path / "r.md").read_text().strip() in (tmp_path / "summary.md").read_text()
     assert json.loads((tmp_path / "r.json").read_text())["skills"][0]["skill"] == "tide-table"
     assert json.loads((tmp_path / "b" / "benchmark.json").read_text())["runs"]
+    grades = json.loads(sphynx(tmp_path, "skill", "grades", "--json", "b").stdout)
+    assert [(one["arm"], one["passRate"]) for one in grades["arms"]] == [
+        ("with_skill", 1),
+        ("without_skill", 1),
+    ]
+    assert grades["differences"] == []
 
 
 def test_what_was_accepted_gates_with_exit_code_2(tmp_path: Path, skill: Path) -> None:

@@ -29,6 +29,9 @@ COMMANDS: dict[str, Registered] = {
     "skill accept": Registered(
         "sphynx.cli.commands.skill_accept:accept", "Take a skill's results as what has to hold"
     ),
+    "skill grades": Registered(
+        "sphynx.cli.commands.skill_grades:grades", "Read the grades another runner of skill evals left"
+    ),
     "skill lint": Registered(
         "sphynx.cli.commands.skill:lint", "Say what is wrong with a skill and its evals"
     ),

@@ -11,6 +11,9 @@ from sphynx.suite.skills.model import slug
 
 _CONFIGURATIONS = {"with": "with_skill", "without": "without_skill", "old": "old_skill"}
 
+NOT_SCORED = "not scored: "
+"""How the evidence of a criterion begins that nobody decided."""
+
 
 def exported(report: SkillReport, all_trials: Sequence[SkillTrial], *, timestamp: str) -> dict[str, Any]:
     """File contents by path: a ``grading.json`` and ``timing.json`` per run, ``eval_metadata.json`` per case,
@@ -81,7 +84,7 @@ def _summary(trial: SkillTrial) -> dict[str, Any]:
 
 
 def _unscored(trial: SkillTrial, met: bool | None) -> str:
-    return f"not scored: {trial.record.reason or trial.record.status}" if met is None else ""
+    return f"{NOT_SCORED}{trial.record.reason or trial.record.status}" if met is None else ""
 
 
 def _evidence(trial: SkillTrial) -> dict[str, str]:
