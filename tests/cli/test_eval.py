@@ -240,6 +240,24 @@ def test_dry_run_says_which_agents_have_to_be_installed(project: CommandLine) ->
     )
 
 
+def test_dry_run_lists_the_mocks_in_one_line(project: CommandLine) -> None:
+    """Every kind by its name; without mocks there is no such line."""
+    project.one()
+    assert "  mocks " not in project.sphynx("eval", "--local", "--dry-run").out
+    made = """
+from sphynx.mocks.cli import cli, command as program
+from sphynx.mocks.mcp import server, tool
+MCP = server(name="users", version="1.0.0", tools=[tool(name="get", description="d", handler=lambda: 1)])
+CLI = cli(path="pricing", commands=[program(path=["push"], handler=lambda: 1)])
+"""
+    project.one(suite="cli=[CLI], mcp=[MCP],")
+    file = project.root / "demo_eval.py"
+    file.write_text(made + file.read_text())
+    done = project.sphynx("eval", "--local", "--dry-run")
+    assert done.code == 0, done.err
+    assert "  mocks   mcp users, cli pricing" in done.out.splitlines()
+
+
 def test_dry_run_tells_what_the_last_batch_took(project: CommandLine) -> None:
     project.one()
     project.sphynx("eval", "--local")

@@ -241,7 +241,7 @@ def test_all_problems_are_told_at_once_with_their_places() -> None:
         ('suite "Bad Id", case "x"', 'unknown field "timout_ms"'),
         ('suite "Bad Id", case 2', "id is missing"),
         ('suite "Bad Id", case 2', "validate is missing"),
-        ('suite "Bad Id"', "2 cases x 1 variants x 99 trials are 198 trials"),
+        ('suite "Bad Id"', "2 cases x 1 variant x 99 trials are 198 trials"),
     ]
     assert found[2].hint == 'did you mean "timeout_ms"?'
     assert {one.file for one in found} == {__file__}
@@ -274,7 +274,7 @@ def test_a_batch_holds_at_most_100_trials() -> None:
     many = [{"id": f"c{n}", "validate": ok} for n in range(50)]
     assert a_suite(cases=many, trials=2).problems() == []
     assert texts(a_suite(cases=many, trials=3)) == [
-        "50 cases x 1 variants x 3 trials are 150 trials, a batch holds at most 100"
+        "50 cases x 1 variant x 3 trials are 150 trials, a batch holds at most 100"
     ]
 
 

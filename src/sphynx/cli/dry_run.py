@@ -34,7 +34,7 @@ def report(run: Run) -> int:
         out.line(_head(suite, out.style, plan))
     facts = [*_needs(plan, out.style), *_judges(plan, out.style), *_harnesses(plan)]
     takes = [f"  {pad('takes', _WORD)}{expected(plan)}"] if skill_trials(plan) else []
-    for line in _lines(facts) + takes + history(plan):
+    for line in _mocks(plan) + _lines(facts) + takes + history(plan):
         out.line(line)
     if not plan.missing:
         return ExitCode.OK
@@ -63,6 +63,13 @@ class _Fact(NamedTuple):
     word: str
     name: str
     state: str
+
+
+def _mocks(plan: LocalPlan) -> list[str]:
+    """``mocks   mcp users, cli pricing``: all of them in one line, each once."""
+    mocks = [mock for suite in plan.suites for mock in suite.compiled.suite.mocks]
+    names = dict.fromkeys(f"{mock.sphynx_kind} {mock.label}" for mock in mocks)
+    return [f"  {pad('mocks', _WORD)}{', '.join(names)}"] if names else []
 
 
 def _needs(plan: LocalPlan, style: Style) -> list[_Fact]:

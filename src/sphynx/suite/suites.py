@@ -194,7 +194,8 @@ class Suite:
         cases, variants = len(self.cases), len(self.variants)
         if (total := cases * variants * trials) > MOST_TRIALS_A_BATCH:
             yield Fault(
-                f"{cases} cases x {variants} variants x {trials} trials are {total} trials, "
+                f"{_count(cases, 'case')} x {_count(variants, 'variant')} x {_count(trials, 'trial')} "
+                f"are {total} trials, "
                 f"a batch holds at most {MOST_TRIALS_A_BATCH}",
                 hint="split the cases over several suites, each is a batch of its own",
             )
@@ -203,6 +204,10 @@ class Suite:
 def suite(**fields: Unpack[SuiteFields]) -> Suite:
     """A prompt and shared setup for many cases. Never raises: what is wrong is in ``Suite.problems()``."""
     return Suite(cast("Mapping[str, object]", fields), *caller())
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _given(given: Mapping[str, object], name: str, default: object) -> object:
