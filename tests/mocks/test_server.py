@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
@@ -15,17 +14,11 @@ pytestmark = pytest.mark.server
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
-def test_both_examples_pass_on_a_server(tmp_path: Path) -> None:
+def test_a_server_refuses_mocks_before_anything_starts_and_says_where_they_run(tmp_path: Path) -> None:
     home = tmp_path / "project"
     shutil.copytree(EXAMPLES, home, ignore=shutil.ignore_patterns(".sphynx"))
     (home / "pyproject.toml").touch()
     with whole(tmp_path / "data") as server:
-        for name in ("users_interface", "catalog_api"):
-            file = f"{name}_eval.py"
-            done = server.cli(
-                "eval", file, "--variant", "command/scripted", "--output", "report.json", cwd=home
-            )
-            assert done.returncode == 0, done.stderr + done.stdout + server.log.read_text()
-            (report,) = json.loads((home / "report.json").read_text())
-            (run,) = report["batch"]["runs"]
-            assert [trial["status"] for trial in run["trials"]] == ["passed"]
+        done = server.cli("eval", "users_interface_eval.py", "--variant", "command/scripted", cwd=home)
+        assert done.returncode == 1
+        assert "this server does not know mocks: run it with --local" in done.stderr
