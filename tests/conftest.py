@@ -8,6 +8,17 @@ from typing import Any
 
 import pytest
 
+# What the program reads from its surroundings and the runner of the tests may have set.
+SURROUNDINGS = ("CI", "GITHUB_", "RUNNER_", "SPHYNX_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_")
+OURS = ("SPHYNX_NO_SKIP", "SPHYNX_BIN", "SPHYNX_AGENTS_ROOT", "SPHYNX_TEST_")
+
+
+def pytest_configure() -> None:
+    """Tests see the same surroundings on a laptop, in CI and in GitHub Actions."""
+    for name in list(os.environ):
+        if name.startswith(SURROUNDINGS) and not name.startswith(OURS):
+            del os.environ[name]
+
 
 @pytest.fixture
 def anyio_backend() -> str:
