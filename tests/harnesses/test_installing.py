@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import platform
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harnesses.stand_ins import archive_on_path, npm_on_path
+from harnesses.stand_ins import archive_on_path, npm_on_path, put
 from sphynx.contracts import SandboxSpec
 from sphynx.errors import StageError
 from sphynx.harnesses.installing import NpmRecipe, TarballRecipe, install
+from sphynx.registry import load_harness
 from sphynx.sandboxes.local.backend import LocalBackend
 from sphynx.sandboxes.local_root import LocalRoot
 
@@ -155,6 +158,32 @@ async def test_an_archive_is_unpacked_wherever_its_program_lies(backend: LocalBa
     await install(box, recipe, "latest", None)
     asked = (tools / "curl.log").read_text()
     assert "https://acme.test/1.2.3/" in asked and "https://acme.test/9.9.9/" in asked
+
+
+async def test_vendors_have_their_own_words_for_a_system(backend: LocalBackend, tools: Path) -> None:
+    archive_on_path(tools, "acme", "#!/bin/sh\n")
+    here, word = platform.system().lower(), "the-system"
+    recipe = TarballRecipe("acme", "https://acme.test/$os.tar.gz", "acme", systems={here: word})
+    await install(await backend.open(SandboxSpec(trial_id="t")), recipe, "1", None)
+    assert f"https://acme.test/{word}.tar.gz" in (tools / "curl.log").read_text()
+
+
+@pytest.mark.parametrize(
+    ("agent", "asked"),
+    [
+        ("cursor", r"https://downloads\.cursor\.com/lab/20\d\d\.\d\d\.\d\d-\w+/linux/x64/agent-cli-package"),
+        ("fx", r"https://releases\.fx\.sh/v\d+\.\d+\.\d+/fx-linux-x86_64\.tar\.gz"),
+    ],
+)
+async def test_the_archives_of_cursor_and_fx_have_a_version(
+    backend: LocalBackend, tools: Path, agent: str, asked: str
+) -> None:
+    """The default is one version, at the address where its vendor's install script gets it."""
+    factory = load_harness(agent)
+    archive_on_path(tools, factory.recipe.program, "#!/bin/sh\n")
+    put(tools, "uname", '#!/bin/sh\ncase "$1" in -s) echo Linux;; *) echo x86_64;; esac\n')
+    await install(await backend.open(SandboxSpec(trial_id="t")), factory.recipe, factory.version, None)
+    assert re.search(asked, (tools / "curl.log").read_text())
 
 
 async def test_an_archive_that_is_not_there_or_holds_something_else(

@@ -5,10 +5,11 @@ A subclass says what differs: its package, its settings files, its arguments, it
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -27,6 +28,9 @@ from sphynx.journal.lines import LineSplitter
 MAX_ARGUMENT = 100_000
 """Bytes of the longest prompt that is ever an argument; systems refuse those of more than about 128 kB."""
 _STDERR_PARTS = 16
+MOST_FAILURES = 3
+"""So often one request of the agent's may fail before the turn is over, where its program would go on."""
+_LOOK_S = 1.0
 
 Emit = Callable[[Event], None]
 
@@ -56,6 +60,8 @@ class CliAgent:
     """Where the program keeps a login of its own, the likeliest first: ``~/...`` or ``$NAME/...``."""
     catalogue: ClassVar[Catalogue | None] = None
     """How the program lists the models it knows, without a network."""
+    watched: ClassVar[bool] = False
+    """Whether ``gave_up`` is asked while the program runs."""
     sign_in: ClassVar[str] = ""
     """What else than a key would do, for the message about a missing one."""
 
@@ -116,6 +122,15 @@ class CliAgent:
         """What the agent's own session files add after a turn."""
         return []
 
+    async def gave_up(self, box: Sandbox, said: str) -> str | None:
+        """The model's own words, once a request failed too often: then the program is stopped.
+
+        Asked every second by an agent whose ``watched`` is set, for programs that repeat a request for
+        minutes and have no setting against it. ``said`` is what it printed on standard error since the last
+        line on standard output.
+        """
+        return None
+
     # -- contracts.Harness ------------------------------------------------------------------------------
 
     async def prepare(self, box: Sandbox, setup: HarnessSetup) -> None:
@@ -141,7 +156,7 @@ class CliAgent:
         reader = self.reader(setup, session_id)
         stream = _Stream(reader, self._emitter(box, before, emit), lambda: self.follow(box, reader))
         launch = self.launch(box, setup, session_id)
-        ended = await box.exec(
+        running = box.exec(
             self._argv(launch, prompt, prompt_file),
             cwd=box.workspace,
             env={**setup.env, **launch.env},
@@ -150,13 +165,32 @@ class CliAgent:
             on_stderr=stream.err,
             keep=0,
         )
+        ended, words = await self._watch(box, running, stream) if self.watched else (await running, None)
         await stream.close()
         outcome = stream.end(ended)
+        if words is not None:
+            outcome = Outcome("failed", words, "model")
         for event in await self.complete(box, reader, ended):
             stream.emit(event)
         await self._complete_changes(box, before, stream)
         self._session = reader.notes.session_id or session_id
         return self._result(reader, outcome, ended)
+
+    async def _watch(
+        self, box: Sandbox, running: Coroutine[Any, Any, ExecResult], stream: _Stream
+    ) -> tuple[ExecResult, str | None]:
+        """Wait for the program, or stop it and give the words it would go on hearing."""
+        begun, process = time.monotonic(), asyncio.ensure_future(running)
+        try:
+            while not (await asyncio.wait([process], timeout=_LOOK_S))[0]:
+                words = await self.gave_up(box, stream.said())
+                if words is not None and not process.done():
+                    duration_ms = (time.monotonic() - begun) * 1000
+                    return ExecResult(137, b"", b"", 0, 0, False, duration_ms), words
+            return process.result(), None
+        finally:
+            process.cancel()
+            await asyncio.wait([process])
 
     def _argv(self, launch: Launch, prompt: str, prompt_file: str) -> list[str]:
         """The process: its prompt on standard input, or as an argument where that is the only sure way."""
@@ -218,6 +252,7 @@ class _Stream:
         self._follow = follow
         self._lines = LineSplitter()
         self._stderr: deque[bytes] = deque(maxlen=_STDERR_PARTS)
+        self._since: deque[bytes] = deque(maxlen=_STDERR_PARTS)
 
     def emit(self, event: Event) -> None:
         if isinstance(event, FileChange):
@@ -225,12 +260,18 @@ class _Stream:
         self._emit(event)
 
     async def out(self, chunk: bytes) -> None:
+        self._since.clear()
         self._read(self._lines.feed(chunk))
         for event in await self._follow():
             self.emit(event)
 
     def err(self, chunk: bytes) -> None:
         self._stderr.append(chunk)
+        self._since.append(chunk)
+
+    def said(self) -> str:
+        """The end of what it printed on standard error since it last printed a line."""
+        return b"".join(self._since).decode("utf-8", "replace")
 
     async def close(self) -> None:
         """Read what is left once the process is over."""

@@ -19,7 +19,7 @@ class CursorHarness(CliAgent):
     """Runs Cursor Agent. It takes its key from the environment only, so its commands can see it."""
 
     name: ClassVar[str] = "cursor"
-    version = "latest"
+    version = "2026.10.01-e373342"
     recipe: ClassVar[Recipe] = TarballRecipe(
         "cursor",
         "https://downloads.cursor.com/lab/$version/$os/$arch/agent-cli-package.tar.gz",

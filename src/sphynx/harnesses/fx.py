@@ -19,12 +19,14 @@ class FxHarness(CliAgent):
     """Runs FX. Without a ChatGPT login it takes its key from the environment, where its commands see it."""
 
     name: ClassVar[str] = "fx"
-    version = "0.0.14"
+    version = "0.0.12"
     recipe: ClassVar[Recipe] = TarballRecipe(
         "fx",
-        "https://releases.fx.sh/$version/fx-$os-$arch.tar.gz",
+        "https://releases.fx.sh/v$version/fx-$os-$arch.tar.gz",
         "fx",
         archs={"amd64": "x86_64", "arm64": "aarch64"},
+        systems={"darwin": "macos"},
+        latest="curl -fsSL https://releases.fx.sh/latest.txt | tr -d 'v[:space:]'",
     )
     key_names: ClassVar[tuple[str, ...]] = (_KEY,)
     setting_names: ClassVar[tuple[str, ...]] = (BASE_URL,)

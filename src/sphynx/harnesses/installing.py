@@ -85,26 +85,29 @@ class NpmRecipe:
 class TarballRecipe:
     """How one agent comes as an archive. ``url`` may use ``$version``, ``$os`` and ``$arch``.
 
-    ``archs`` maps what ``uname -m`` says to the vendor's word; ``latest`` is a command that prints the newest
-    version, for vendors who keep no list.
+    ``archs`` maps what ``uname -m`` says to the vendor's word, ``systems`` what ``uname -s`` says in lower
+    case. ``latest`` is a command that prints the newest version, for who asks for the version ``latest``.
     """
 
     agent: str
     url: str
     program: str
     archs: Mapping[str, str] = field(default_factory=dict[str, str])
+    systems: Mapping[str, str] = field(default_factory=dict[str, str])
     latest: str = ""
 
     def script(self, version: str) -> str:
         """The shell script; it needs curl and tar."""
-        cases = [f"{name}) arch={word};;" for name, word in self.archs.items()]
+        archs = [f"{name}) arch={word};;" for name, word in self.archs.items()]
+        systems = [f"{name}) os={word};;" for name, word in self.systems.items()]
         lines = [
             "set -e",
             'cd "$1"',
             f"version={shlex.quote(version)}",
             *([f'test "$version" != latest || version=$({self.latest})'] if self.latest else []),
             "os=$(uname -s | tr A-Z a-z) arch=$(uname -m)",
-            'case "$arch" in ' + " ".join(cases) + " esac",
+            'case "$arch" in ' + " ".join(archs) + " esac",
+            'case "$os" in ' + " ".join(systems) + " esac",
             f'curl -fsSL -o package.tar.gz "{self.url}"',
             "tar -xzf package.tar.gz && rm package.tar.gz",
             f"found=$(find . -type f -name {self.program} | head -n 1)",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, ClassVar
 
 from sphynx.contracts import ExecResult, HarnessSetup, Sandbox
 from sphynx.errors import StageError
 from sphynx.harnesses.catalogue import Catalogue, paths
-from sphynx.harnesses.cli_agent import CliAgent, Launch, filled, now_ms, write_object
+from sphynx.harnesses.cli_agent import MOST_FAILURES, CliAgent, Launch, filled, now_ms, write_object
 from sphynx.harnesses.installing import NpmRecipe, Recipe
 from sphynx.harnesses.mcp_config import joined, listed
 from sphynx.harnesses.model_providers import ANY_KEY, PROVIDER_KEYS, key_name, provider_of
@@ -19,6 +20,8 @@ from sphynx.journal.events import Event
 BASE_URL = "SPHYNX_OPENCODE_BASE_URL"
 _CONFIG = "OPENCODE_CONFIG_CONTENT"
 _EXPORT_MS = 8_000
+_FAILED = re.compile(r'message="stream error" .*small=false .*error\.error="((?:[^"\\]|\\.)*)"')
+"""A line of its log: a request of the agent, not one for a title, failed."""
 
 
 class OpenCodeHarness(CliAgent):
@@ -35,6 +38,7 @@ class OpenCodeHarness(CliAgent):
     catalogue: ClassVar[Catalogue | None] = Catalogue(
         ("models",), paths, {**ANY_KEY, "OPENCODE_DISABLE_MODELS_FETCH": "1"}
     )
+    watched: ClassVar[bool] = True
     sign_in: ClassVar[str] = " (or your OpenCode login, with --use-login)"
 
     @classmethod
@@ -54,6 +58,8 @@ class OpenCodeHarness(CliAgent):
     def launch(self, box: Sandbox, setup: HarnessSetup, session_id: str | None) -> Launch:
         # A title of ours saves the request that would ask the model for one.
         arguments = ["run", "--format", "json", "--auto", "--title", "trial", "--model", setup.model]
+        # Its log tells of failed requests, which its events do not.
+        arguments += ["--print-logs", "--log-level", "ERROR"]
         if not any("/opencode" in path or "/.opencode/" in path for path in setup.profile_files):
             arguments.append("--pure")
         if session_id:
@@ -84,6 +90,10 @@ class OpenCodeHarness(CliAgent):
     def reader(self, setup: HarnessSetup, session_id: str | None) -> Reader:
         return OpenCodeReader(model=setup.model)
 
+    async def gave_up(self, box: Sandbox, said: str) -> str | None:
+        failed = _FAILED.findall(said)
+        return words_of(failed[-1]) if len(failed) >= MOST_FAILURES else None
+
     async def complete(self, box: Sandbox, reader: Reader, ended: ExecResult) -> list[Event]:
         assert isinstance(reader, OpenCodeReader)
         session = reader.notes.session_id
@@ -93,6 +103,12 @@ class OpenCodeHarness(CliAgent):
         argv = [self.program, "export", session]
         found = await box.exec(argv, env=env, timeout_ms=_EXPORT_MS, keep=64_000_000)
         return reader.exported(found.stdout, now_ms())
+
+
+def words_of(error: str) -> str:
+    """The message of a logged error, without its class: ``AI_APICallError: slow down``."""
+    text = re.sub(r"\\(.)", r"\1", error.replace("\\n", " "))
+    return re.sub(r"^(?:\w*Error: )+", "", text).strip()
 
 
 def _provider(model: str, base_url: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from harnesses.agents.real_agents import AGENTS, KEY, WORK, prepared, variants
 from sphynx.engine import BatchResult, read_batch, read_events
 from sphynx.journal.events import Command, Event, FileChange, Message, ToolCall
 from sphynx.schema.records import TrialRecord
-from sphynx.testing.scripted_model import ScriptedModel, call, say, shell, use
+from sphynx.testing.scripted_model import ScriptedModel, call, fail, say, shell, use
 
 pytestmark = [pytest.mark.anyio, pytest.mark.agents]
 
@@ -151,6 +151,26 @@ async def test_a_refused_key_voids_the_trial_within_seconds_in_the_models_own_wo
         assert "no script for this key" in (trial.reason or ""), agent
         assert trial.duration_ms < 60_000, agent
         assert trial.usage is None, agent
+
+
+async def test_a_model_that_stays_busy_ends_every_trial_within_seconds(
+    project: Project, model: ScriptedModel
+) -> None:
+    """No agent asks for minutes; two of them, which have no setting for it, are stopped by us."""
+    model.script(KEY, [fail(429, "slow down")])
+    project.suite(
+        """
+        one = suite(id="one", prompt="x", cases=[case(id="one", validate=command("true"))], VARIANTS)
+    """.replace("VARIANTS", variants())
+    )
+    result = await project.run()
+    for agent, trial in by_agent(result).items():
+        assert (trial.status, trial.cause, trial.stage) == ("void", "model", "agent"), agent
+        # Codex has words of its own for this.
+        words = "last status: 429 Too Many Requests" if agent == "codex" else "slow down"
+        assert words in (trial.reason or ""), agent
+        assert trial.duration_ms < 60_000, agent
+    assert len(model.requests(KEY)) <= 3 * len(AGENTS)
 
 
 @pytest.mark.parametrize("agent", AGENTS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -25,6 +26,8 @@ from sphynx.journal.events import Event, FileChange, Message, Started
 _NOTHING: tuple[Event, ...] = ()
 _OWN_TOOLS = frozenset(["plan_enter", "plan_exit", "apply_patch"])
 """Its own tools with an underscore in their name."""
+_LOGGED = "timestamp="
+"""How a line of its log begins."""
 
 
 class _Time(msgspec.Struct, gc=False):
@@ -112,7 +115,7 @@ class OpenCodeReader:
         if self._failure is not None:
             return Outcome("failed", self._failure, "model")
         if exit.code != 0 or self._reason is None:
-            return died(exit)
+            return died(_without_log(exit))
         if self._reason == "tool-calls":
             # It stops after a tool it was not allowed to use, and ends with exit code 0.
             return Outcome("failed", "the agent stopped after a tool call")
@@ -156,6 +159,11 @@ class OpenCodeReader:
             cost_usd=part.cost or None,
         )
         self.notes.usage = self.notes.usage + step if self.notes.usage else step
+
+
+def _without_log(exit: Exit) -> Exit:
+    said = [line for line in exit.stderr.splitlines() if not line.startswith(_LOGGED)]
+    return replace(exit, stderr="\n".join(said))
 
 
 def _running(message: Any) -> list[Call]:
