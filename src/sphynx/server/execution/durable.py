@@ -10,13 +10,16 @@ import json
 import os
 import secrets
 import socket
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
+from time import monotonic
 from typing import Any
 
 from dbos import DBOS, DBOSConfig, SetWorkflowID
 from dbos._serialization import Serializer
 
-from sphynx.server.store.database import normal, sync_engine
+from sphynx.server.store.database import IDLE_S, normal, sync_engine
 
 NAME = "sphynx"
 VERSION = "engine-1"
@@ -25,6 +28,8 @@ BATCHES = "batches"
 TRIALS = "trials"
 MOST_BYTES = 64_000
 _POLL_S = 0.3
+_STRAY_S = 15.0
+_UNDER_WAY = ("PENDING", "ENQUEUED", "DELAYED")
 
 TrialStep = Callable[[str], Awaitable[str]]
 BatchPlan = Callable[[str], Awaitable[list[str]]]
@@ -73,6 +78,8 @@ class Durable:
     ) -> None:
         self.executor = executor
         self._jobs = jobs
+        self._here: Counter[str] = Counter()
+        self._strays: dict[str, float] = {}
         config: DBOSConfig = {
             "name": NAME,
             "executor_id": executor,
@@ -84,6 +91,7 @@ class Durable:
             config["system_database_engine"] = sync_engine(url)
         else:
             config["system_database_url"] = normal(url)
+            config["sys_db_idle_transaction_timeout_sec"] = IDLE_S
         DBOS(config=config)
 
         @DBOS.step(name="run", preemptible=True)
@@ -100,17 +108,20 @@ class Durable:
 
         @DBOS.workflow(name="trial")
         async def trial(trial_id: str) -> str:
-            return await step(trial_id)
+            with self._under_way(trial_id):
+                return await step(trial_id)
 
         @DBOS.workflow(name="batch")
         async def batch(batch_id: str) -> bool:
-            handles = []
-            for trial_id in await planned(batch_id):
-                with SetWorkflowID(trial_id):
-                    handles.append(await DBOS.enqueue_workflow_async(TRIALS, trial, trial_id))
-            for handle in handles:
-                await handle.get_result()
-            return await closed(batch_id)
+            with self._under_way(batch_id):
+                handles = []
+                for trial_id in await planned(batch_id):
+                    with SetWorkflowID(trial_id):
+                        handles.append(await DBOS.enqueue_workflow_async(TRIALS, trial, trial_id))
+                for handle in handles:
+                    with suppress(Exception):  # what has become of a trial is in the store
+                        await handle.get_result()
+                return await closed(batch_id)
 
         self._batch = batch
 
@@ -125,13 +136,43 @@ class Durable:
         with SetWorkflowID(batch_id):
             await DBOS.enqueue_workflow_async(BATCHES, self._batch, batch_id)
 
-    async def take_over(self, live: set[str]) -> int:
-        """Put back what workers had that are not in ``live``; how many workflows that were."""
+    async def take_over(self, live: Collection[str]) -> int:
+        """Put back what workers had that are not in ``live``; how many workflows that were.
+
+        So is what the engine gave to this worker and never began here: its answer was lost on the way.
+        """
         pending = await DBOS.list_workflows_async(status="PENDING", load_input=False, load_output=False)
+        strays = {one.workflow_id for one in pending if one.executor_id == self.executor} - set(self._here)
+        now = monotonic()
+        self._strays = {name: self._strays.get(name, now) for name in strays}
         found: dict[str, list[str]] = {}
         for workflow in pending:
-            if workflow.executor_id not in live and workflow.queue_name:
+            lost = now - self._strays.get(workflow.workflow_id, now) > _STRAY_S
+            if workflow.queue_name and (lost or workflow.executor_id not in {*live, self.executor}):
                 found.setdefault(workflow.queue_name, []).append(workflow.workflow_id)
         for queue, ids in found.items():
             await DBOS.resume_workflows_async(ids, queue_name=queue)
         return sum(map(len, found.values()))
+
+    async def ended(self, ids: Collection[str]) -> set[str]:
+        """Those of ``ids`` the engine does nothing about any more, or knows nothing of."""
+        if not ids:
+            return set()
+        known = await DBOS.list_workflows_async(workflow_ids=list(ids), load_input=False, load_output=False)
+        return set(ids) - {one.workflow_id for one in known if one.status in _UNDER_WAY}
+
+    async def forget(self, ids: Collection[str]) -> None:
+        """Let workflows that have ended be enqueued again."""
+        known = await DBOS.list_workflows_async(workflow_ids=list(ids), load_input=False, load_output=False)
+        ended = [one.workflow_id for one in known if one.status not in _UNDER_WAY]
+        if ended:
+            await DBOS.delete_workflows_async(ended)
+
+    @contextmanager
+    def _under_way(self, workflow_id: str) -> Iterator[None]:
+        self._here[workflow_id] += 1
+        try:
+            yield
+        finally:
+            self._here[workflow_id] -= 1
+            self._here = +self._here

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ from sphynx.server.execution.backends import Backends
 from sphynx.server.execution.rebuilt import Rebuilt, bundle_digest, forget, rebuild, write_bundle
 from sphynx.server.starting import PLANS, profile_from
 from sphynx.server.store import batches, catalog, environment
-from sphynx.server.store.database import Database
+from sphynx.server.store.database import Database, patiently
 from sphynx.server.store.tables import CASE_VERSIONS, RUNS, TRIALS, VARIANTS, expand
 from sphynx.server.vault import Vault
 from sphynx.suite import Variant
@@ -33,6 +35,19 @@ from sphynx.suite import Variant
 _LOG = logging.getLogger("sphynx.worker")
 _SHARED = ("PATH", "HOME", "LANG", "TMPDIR", "SSL_CERT_FILE", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 _FALLBACK = "OPENAI_API_KEY"
+MOST_ATTEMPTS = 10
+"""A trial whose workers have been lost this often is what they were lost of."""
+_SETTLE_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A trial that runs on this machine now."""
+
+    trial_id: str
+    number: int
+    batch_id: str
+    scope: anyio.CancelScope
 
 
 class TrialRunner:
@@ -57,47 +72,54 @@ class TrialRunner:
         self.root = LocalRoot(data / "local")
         self.backends = Backends(self.root, environ)
         self.stopping = False
-        self._scopes: dict[str, tuple[str, anyio.CancelScope]] = {}
+        self._attempts: set[Attempt] = set()
 
     @property
-    def batches(self) -> set[str]:
-        """Batches with trials that run here now."""
-        return {batch_id for batch_id, _ in self._scopes.values()}
+    def attempts(self) -> list[Attempt]:
+        """What runs here now."""
+        return list(self._attempts)
 
     async def empty(self) -> None:
         """Wait until nothing runs here."""
-        while self._scopes:  # noqa: ASYNC110 - asked once, at the end of a worker
+        while self._attempts:  # noqa: ASYNC110 - asked once, at the end of a worker
             await anyio.sleep(0.05)
 
-    def cancel(self, batch_ids: set[str] | None = None) -> None:
-        """Stop what runs, of these batches or of all."""
-        for batch_id, scope in list(self._scopes.values()):
-            if batch_ids is None or batch_id in batch_ids:
-                scope.cancel()
+    def cancel(self, attempts: Iterable[Attempt]) -> None:
+        """Stop these, with all their processes."""
+        for attempt in attempts:
+            attempt.scope.cancel()
 
     async def run(self, trial_id: str) -> str:
         """Run one trial and record it: ``settled``, or ``over`` when there was nothing left to do.
 
         A worker that is being stopped never returns from here, so that another one takes the trial.
         """
-        attempt = await batches.begin_trial(self._database, trial_id, self._worker)
-        if attempt is None:
+        if self.stopping:
+            await anyio.sleep_forever()
+        number = await patiently(lambda: batches.begin_trial(self._database, trial_id, self._worker))
+        if number is None:
             return "over"
-        found = await self._load(trial_id)
+        found = await patiently(lambda: self._load(trial_id))
         with anyio.CancelScope() as scope:
-            self._scopes[trial_id] = (found["batch_id"], scope)
+            attempt = Attempt(trial_id, number, found["batch_id"], scope)
+            self._attempts.add(attempt)
+            if self.stopping:
+                scope.cancel()
             try:
-                return await self._attempt(trial_id, attempt, found)
+                return await self._attempt(trial_id, number, found)
             finally:
-                del self._scopes[trial_id]
+                self._attempts.remove(attempt)
         if self.stopping:
             await anyio.sleep_forever()
         return "over"
 
     async def _attempt(self, trial_id: str, attempt: int, found: Mapping[str, Any]) -> str:
-        folder = BatchFolder.create(self._data / "work" / trial_id, str(attempt))
+        if attempt > MOST_ATTEMPTS:
+            await self._void(trial_id, attempt, found, f"Its workers were lost {MOST_ATTEMPTS} times")
+            return "settled"
+        folder = BatchFolder.create(self._work(trial_id) / str(attempt), trial_id)
         try:
-            job, machine = await self._prepared(trial_id, found, folder)
+            job, machine = await patiently(lambda: self._prepared(trial_id, found, folder))
             async with self.backends.of(found["batch_id"]) as backend:
                 folder.trial_started(job.key)
                 where = folder.trial_folder(job.key)
@@ -112,7 +134,17 @@ class TrialRunner:
             return "settled"
         finally:
             with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(forget, self._data / "work" / trial_id)
+                await anyio.to_thread.run_sync(self._forget, trial_id, attempt)
+
+    def _work(self, trial_id: str) -> Path:
+        return self._data / "work" / trial_id
+
+    def _forget(self, trial_id: str, attempt: int) -> None:
+        """Remove what this attempt and those before it have left; a later one may be at work beside them."""
+        for number in range(1, attempt + 1):
+            forget(self._work(trial_id) / str(number))
+        with suppress(OSError):
+            self._work(trial_id).rmdir()
 
     async def _load(self, trial_id: str) -> dict[str, Any]:
         async with self._database.read() as connection:
@@ -213,13 +245,29 @@ class TrialRunner:
         if attempt > 1:
             again = f"attempt {attempt}: the worker of the one before was lost, so it began anew"
             result["x-sphynx"] = {**result.get("x-sphynx", {}), "attempt": attempt, "note": again}
-        async with self._database.write() as connection:
-            await batches.settle_trial(
-                self._database, connection, trial_id, result, journal,
-                harness_version=record.harness_version, attempt=attempt,
-            )  # fmt: skip
+        await self._kept(trial_id, attempt, result, journal, record.harness_version)
 
     async def _void(self, trial_id: str, attempt: int, found: Mapping[str, Any], reason: str) -> None:
         result = batches.blank_trial(trial_id, found["ordinal"], "void", reason)
-        async with self._database.write() as connection:
-            await batches.settle_trial(self._database, connection, trial_id, result, [], attempt=attempt)
+        await self._kept(trial_id, attempt, result, [])
+
+    async def _kept(
+        self,
+        trial_id: str,
+        attempt: int,
+        result: Mapping[str, Any],
+        journal: list[dict[str, Any]],
+        harness_version: str = "",
+    ) -> None:
+        async def keep() -> None:
+            async with self._database.write() as connection:
+                await batches.settle_trial(
+                    self._database, connection, trial_id, result, journal,
+                    harness_version=harness_version, attempt=attempt,
+                )  # fmt: skip
+
+        # A result that is there is worth a moment's wait to a worker that is being stopped.
+        with anyio.move_on_after(_SETTLE_S, shield=True):
+            await patiently(keep)
+            return
+        await patiently(keep)

@@ -12,9 +12,10 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from time import monotonic
 
 import anyio
 import sqlalchemy as sa
@@ -32,6 +33,10 @@ BEAT_S = 2.0
 DEAD_S = 15.0
 _LOOK_S = 0.5
 _CLOSE_S = 8.0
+_TIDY_S = 30.0
+_FORGET_MS = 3_600_000
+_TRUST_S = 3 * BEAT_S
+"""How long the others may take to say that they live, once this worker is up or the database is back."""
 _LOG = logging.getLogger("sphynx.worker")
 
 
@@ -67,6 +72,7 @@ class Worker:
             plan=self._plan, close=self._close,
         )  # fmt: skip
         self._stop = asyncio.Event()
+        self._trusted_from = 0.0
 
     def stop(self) -> None:
         """No new trials; those that run are handed over."""
@@ -80,13 +86,16 @@ class Worker:
             async with self.database.write() as connection:
                 await connection.execute(sa.delete(WORKERS))
         await self._beat()
+        if not self.database.sqlite:
+            self._trusted_from = monotonic() + _TRUST_S
         await self.durable.launch()
         _LOG.info("ready", extra={"worker": self.executor})
         async with anyio.create_task_group() as group:
             group.start_soon(self._again, self._beat_and_take_over, BEAT_S)
             group.start_soon(self._again, self._look, _LOOK_S)
+            group.start_soon(self._again, self._tidy, _TIDY_S)
             await self._stop.wait()
-            self.trials.cancel()
+            self.trials.cancel(self.trials.attempts)
             with anyio.move_on_after(_CLOSE_S):
                 await self.trials.empty()
             group.cancel_scope.cancel()
@@ -94,32 +103,60 @@ class Worker:
             await connection.execute(sa.delete(WORKERS).where(WORKERS.c.id == self.executor))
         await self.trials.backends.tidy(everything=True)
 
-    async def _again(self, what: object, seconds: float) -> None:
+    async def _again(self, what: Callable[[], Awaitable[None]], seconds: float) -> None:
         while True:
             try:
-                await what()  # type: ignore[operator]
+                await what()
             except Exception as error:
                 # A database that is away for a moment must not end the worker.
+                self._trusted_from = monotonic() + _TRUST_S
                 _LOG.warning("a look failed", extra={"error": type(error).__name__})
             await anyio.sleep(seconds)
 
     async def _look(self) -> None:
-        """Take batches nobody has enqueued yet; stop trials of batches that are over; tidy up."""
+        """Stop trials that are no longer this worker's or whose batch is over; take batches that are new."""
+        mine = self.trials.attempts
         async with self.database.read() as connection:
             new = sa.select(BATCHES.c.id).where(BATCHES.c.status == "running", BATCHES.c.enqueued.is_(False))
             waiting = list((await connection.execute(new.order_by(BATCHES.c.started_at))).scalars())
-            mine = self.trials.batches
-            over = sa.select(BATCHES.c.id).where(BATCHES.c.id.in_(mine), BATCHES.c.status != "running")
-            ended = set((await connection.execute(over)).scalars()) if mine else set()
-        if ended:
-            self.trials.cancel(ended)
+            query = (
+                sa.select(TRIALS.c.id, TRIALS.c.attempt)
+                .join(BATCHES, BATCHES.c.id == TRIALS.c.batch_id)
+                .where(TRIALS.c.id.in_([one.trial_id for one in mine]), BATCHES.c.status == "running")
+            )
+            rows = (await connection.execute(query)).all() if mine else []
+        still = {(row.id, row.attempt) for row in rows}
+        self.trials.cancel(one for one in mine if (one.trial_id, one.number) not in still)
         for batch_id in waiting:
             await self.durable.enqueue(batch_id)
             async with self.database.write() as connection:
                 await connection.execute(
                     sa.update(BATCHES).where(BATCHES.c.id == batch_id).values(enqueued=True)
                 )
+
+    async def _tidy(self) -> None:
+        """Close what nobody uses, end what dead workers left here, and begin again what got lost."""
         await self.trials.backends.tidy()
+        await anyio.to_thread.run_sync(self.trials.root.clear_dead_trials)
+        async with self.database.read() as connection:
+            query = sa.select(BATCHES.c.id).where(
+                BATCHES.c.status == "running", BATCHES.c.local.is_(False), BATCHES.c.enqueued
+            )
+            running = list((await connection.execute(query)).scalars())
+        for batch_id in await self.durable.ended(running):
+            await self._begin_again(batch_id)
+
+    async def _begin_again(self, batch_id: str) -> None:
+        """A batch still runs though the engine has done with it: hand it over anew, with what is open."""
+        left = await self._plan(batch_id)
+        if await self._close(batch_id):
+            return
+        _LOG.warning("a batch is begun again", extra={"batch": batch_id, "trials": len(left)})
+        await self.durable.forget([batch_id, *left])
+        async with self.database.write() as connection:
+            await connection.execute(
+                sa.update(BATCHES).where(BATCHES.c.id == batch_id).values(enqueued=False)
+            )
 
     async def _beat(self) -> None:
         async with self.database.write() as connection:
@@ -133,7 +170,11 @@ class Worker:
                 lock = sa.text("select pg_try_advisory_xact_lock(4711)")
                 if not (await connection.execute(lock)).scalar():
                     return
+            if monotonic() < self._trusted_from:
+                return
             now = await self._database_ms(connection)
+            gone = WORKERS.c.seen_at < now - _FORGET_MS
+            await connection.execute(sa.delete(WORKERS).where(gone))
             alive = sa.select(WORKERS.c.id).where(WORKERS.c.seen_at > now - int(DEAD_S * 1000))
             live = set((await connection.execute(alive)).scalars())
             if self.database.sqlite:

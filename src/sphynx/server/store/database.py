@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import anyio
 import sqlalchemy as sa
 from sqlalchemy import event, exc
 from sqlalchemy.dialects.postgresql import insert as postgres_insert
@@ -17,6 +19,13 @@ from sphynx.errors import UsageError
 
 _BUSY_MS = 30_000
 _READ = {"sphynx_reads": True}
+IDLE_S = 10
+"""How long a process that stands still may hold locks in Postgres before they are taken from it."""
+_CONNECT_S = 5
+_PAUSES_S = (0.2, 0.5, 1.0, 2.0)
+_CUT = ("25P03", "57P05")
+_LOG = logging.getLogger("sphynx.server")
+_Result = TypeVar("_Result")
 
 
 class Database:
@@ -31,8 +40,10 @@ class Database:
             _write_ahead(self.engine.sync_engine)
         else:
             self.engine = create_async_engine(
-                self.url.set(drivername=driver), pool_size=10, max_overflow=10, pool_pre_ping=True
-            )
+                self.url.set(drivername=driver), pool_size=10, max_overflow=10, pool_pre_ping=True,
+                connect_args={"connect_timeout": _CONNECT_S},
+            )  # fmt: skip
+            _never_idle(self.engine.sync_engine)
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
@@ -66,6 +77,32 @@ class Database:
     async def aclose(self) -> None:
         """Close every connection."""
         await self.engine.dispose()
+
+
+def away(error: BaseException) -> bool:
+    """Whether an error says that the database does not answer now, or has cut the connection."""
+    if isinstance(error, exc.OperationalError | exc.InterfaceError | exc.TimeoutError):
+        return True
+    cut = isinstance(error, exc.DBAPIError) and getattr(error.orig, "sqlstate", None) in _CUT
+    return cut or getattr(error, "connection_invalidated", False)
+
+
+async def patiently(call: Callable[[], Awaitable[_Result]]) -> _Result:
+    """The result of ``call``, which is made again until the database is back.
+
+    What it does has to be the same done twice: a connection can be lost after a commit.
+    """
+    tries = 0
+    while True:
+        try:
+            return await call()
+        except exc.SQLAlchemyError as error:
+            if not away(error):
+                raise
+            if not tries:
+                _LOG.warning("the database is away", extra={"error": type(error).__name__})
+        await anyio.sleep(_PAUSES_S[min(tries, len(_PAUSES_S) - 1)])
+        tries += 1
 
 
 def normal(url: str) -> str:
@@ -102,6 +139,17 @@ def _pragmas(connection: Any, record: Any) -> None:
     cursor.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.close()
+
+
+def _never_idle(engine: sa.Engine) -> None:
+    def connect(connection: Any, record: Any) -> None:
+        # A process that was stopped inside a transaction must not keep others from its rows for ever.
+        cursor = connection.cursor()
+        cursor.execute(f"SET idle_in_transaction_session_timeout = '{IDLE_S}s'")
+        cursor.close()
+        connection.commit()
+
+    event.listen(engine, "connect", connect)
 
 
 def _write_ahead(engine: sa.Engine) -> None:
