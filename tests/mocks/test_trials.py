@@ -11,6 +11,7 @@ import pytest
 
 from eval_project import Project, Recorder
 from sphynx.engine import plan_local, read_batch, read_events, self_test
+from sphynx.engine.regrade import plan_regrade, run_regrade
 from sphynx.journal.events import Message, ToolCall
 
 pytestmark = pytest.mark.anyio
@@ -321,3 +322,33 @@ say(json.dumps([os.listdir("/run/sphynx/bundle"), ask("/notes")]))
     notes(project, agent, check)
     trial = await project.trial(isolate=True)
     assert (trial.status, json.dumps(trial.validations)[:400]) and trial.status == "passed"
+
+
+async def test_checks_run_again_on_the_calls_that_were_kept(project: Project) -> None:
+    """``regrade`` gives a changed check what the agent called, redacted, and no calls of earlier checks."""
+    secret = "sk-proj-" + "a1B2" * 10
+    agent = f"""
+say("hi")
+subprocess.run(["notes", "add", "--text", "by cli {secret}"], check=True, stdout=subprocess.DEVNULL)
+ask("/notes", {{"text": "by api"}})
+"""
+    body = 'import urllib.request\n    urllib.request.urlopen(await ctx.api.url("notes") + "/notes")\n    '
+    notes(project, agent, body + 'return len(await ctx.cli.calls("notes")) == 2')
+    result = await project.run(keep_workspace=True)
+    assert result.trials[0].status == "failed"
+    (kept,) = result.folder.glob("trials/*/calls.json")
+    assert "by cli" in kept.read_text() and secret not in kept.read_text()
+    check = """
+    (one,), (two,) = await ctx.cli.calls("notes"), await ctx.api.calls("notes")
+    assert (two.method, two.path) == ("POST", "/notes")
+    return one.input.text.startswith("by cli") and (await ctx.summary()).total_turns == 1"""
+    notes(project, agent, check)
+    (again,) = await run_regrade(plan_regrade(result.record.id, project.options()))
+    assert again.new and (again.new.status, again.changed) == ("passed", True), again.new
+    assert again.new.notes == [
+        "the HTTP mocks do not run again: ctx.api.url() is an error, ctx.api.calls() is what was recorded"
+    ]
+    kept.unlink()
+    (again,) = await run_regrade(plan_regrade(result.record.id, project.options()))
+    assert again.new and (again.new.status, again.changed) == ("failed", False)
+    assert again.new.notes == ["code checks were not run again: the calls of the suite's mocks were not kept"]

@@ -1,11 +1,24 @@
-"""A copy of a trial's workspace beside its record, of bounded size: the agent decides what is in there."""
+"""What ``--keep-workspace`` stores beside a trial's record, so that its checks can run again.
+
+That is a copy of the workspace, of bounded size, since the agent decides what is in there, and what the mocks
+were asked.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import stat
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+from sphynx.engine.batch_folder import write_atomically
+from sphynx.redaction import Redactor
+
+NAME = "workspace"
+CALLS = "calls.json"
 
 MAX_FILES = 20_000
 MAX_FILE_BYTES = 67_108_864
@@ -42,6 +55,21 @@ def copy(source: str, target: str) -> str | None:
     return (
         f"{left_out} files of the workspace were not kept: too large, or not to be read" if left_out else None
     )
+
+
+def keep_calls(folder: Path, calls: Mapping[str, Sequence[Any]], redactor: Redactor) -> None:
+    """Write the calls of a trial's mocks into its folder, redacted."""
+    text = json.dumps(redactor.value(calls), ensure_ascii=False)
+    write_atomically(folder / CALLS, text.encode("utf-8", "replace") + b"\n")
+
+
+def calls_in(folder: Path) -> dict[str, Any] | None:
+    """The calls that were kept; ``None`` when none were."""
+    try:
+        value = json.loads((folder / CALLS).read_bytes())
+    except (OSError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def _walk(source: str) -> list[tuple[str, list[str], str]]:

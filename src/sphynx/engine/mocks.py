@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from sphynx.contracts import ExecResult, GuestRequest, Sandbox
 from sphynx.engine.shown import Shown
 from sphynx.errors import StageError
-from sphynx.guest.mocks.serving import FOLDER
+from sphynx.guest.mocks import FOLDER
 from sphynx.journal.events import ToolCall
 from sphynx.suite.suites import Suite
 
@@ -48,6 +48,7 @@ class TrialMocks:
         self.urls: dict[str, str] = {}
         self.calls: dict[str, list[dict[str, Any]]] = {"cli": [], "mcp": [], "api": []}
         self.dropped = 0
+        self._agents: dict[str, int] | None = None
         self.journalled = False
         """Whether calls are written to the journal now: while the agent works."""
         self._trial = trial
@@ -96,6 +97,11 @@ class TrialMocks:
                 lines.append(f"{endpoint['method']} {endpoint['path']}{about}")
         return prompt + "\n" + "\n".join(lines)
 
+    def of_the_agent(self) -> dict[str, list[dict[str, Any]]]:
+        """The calls up to the end of the agent's work, without those of checks."""
+        there = self._agents or {}
+        return {kind: calls[: there.get(kind)] for kind, calls in self.calls.items()}
+
     async def settle(self) -> str | None:
         """Wait until every call so far is here. Gives why the trial cannot be trusted, if it cannot."""
         mark = self._wanted = secrets.token_hex(8)
@@ -105,6 +111,8 @@ class TrialMocks:
                 await self._box.exec([f"{self._box.home}/{FOLDER}/mark", mark], timeout_ms=int(MARK_S * 1000))
                 await self._until(lambda: self._heard, patience_s=2.0)
         self.journalled = False
+        if self._agents is None:
+            self._agents = {kind: len(calls) for kind, calls in self.calls.items()}
         if self._broken is None and not self._heard:
             self._broken = f"The mocks no longer answer{self._ending()}, so their calls cannot be trusted"
         return None if self._broken is None else self._trial.redactor.text(self._broken)

@@ -19,6 +19,8 @@ from sphynx.engine.judging_trials import shown_of
 from sphynx.engine.options import LocalOptions
 from sphynx.errors import StageError
 from sphynx.journal import turns
+from sphynx.journal.events import Usage
+from sphynx.journal.overview import Overview
 from sphynx.judges.files import JudgeFile, read_files
 from sphynx.judges.records import skipped
 from sphynx.redaction import Redactor
@@ -28,7 +30,8 @@ from sphynx.schema.records import Cause, CostLine, Score, TrialRecord
 from sphynx.settings.forwarding import forwarded
 
 NOT_KEPT = "code checks were not run again: the trial's workspace was not kept (--keep-workspace keeps it)"
-HAS_MOCKS = "code checks were not run again: the suite has mocks, whose calls are not kept"
+NO_CALLS = "code checks were not run again: the calls of the suite's mocks were not kept"
+NO_APIS = "the HTTP mocks do not run again: ctx.api.url() is an error, ctx.api.calls() is what was recorded"
 NO_PREPARED = "ctx.prepared is empty: what prepare returns is stored nowhere"
 
 
@@ -49,7 +52,7 @@ class RegradeJob:
     @property
     def snapshot(self) -> Path | None:
         """The workspace as the trial left it, when it was kept."""
-        path = self.stored.folder / "workspace"
+        path = self.stored.folder / kept_workspace.NAME
         return path if path.is_dir() else None
 
 
@@ -103,16 +106,20 @@ async def _code(job: RegradeJob, box: Sandbox | None, redactor: Redactor, notes:
     case = job.case.case
     if job.judges_only or not (case.checks or case.command):
         return _recorded(job)
-    if box is None or job.suite.suite.mocks:
-        notes.append(NOT_KEPT if box is None else HAS_MOCKS)
+    suite = job.suite.suite
+    calls = kept_workspace.calls_in(job.stored.folder) if suite.mocks else {}
+    if box is None or calls is None:
+        notes.append(NOT_KEPT if box is None else NO_CALLS)
         return _recorded(job)
     env = _check_env(job)
     if case.command is not None:
         return await command_check.run_command(box, case.command, env=env)
     if case.prepare is not None:
         notes.append(NO_PREPARED)
+    if suite.api:
+        notes.append(NO_APIS)
     return await checks.run_checks(
-        box, case.checks, suite=job.suite.index, case=case.id, payload=_payload(job), env=env
+        box, case.checks, suite=job.suite.index, case=case.id, payload=_payload(job, calls), env=env
     )
 
 
@@ -170,17 +177,25 @@ def _verdict(
     )
 
 
-def _payload(job: RegradeJob) -> dict[str, Any]:
+def _payload(job: RegradeJob, calls: Mapping[str, Any]) -> dict[str, Any]:
     events = list(read_events(job.stored.folder))
+    overview = Overview()
+    for event in events:
+        overview.add(event)
     return {
         "answer": turns.answer(events),
         "transcript": turns.transcript(events),
         "turns": turns.build(events, job.case.prompt),
+        "summary": overview.summary(_usage(job.record), job.record.thinking),
         "prepared": {},
         "api": {},
-        "calls": {},
+        "calls": calls,
         "capture": job.suite.suite.capture_validation,
     }
+
+
+def _usage(record: TrialRecord) -> Usage | None:
+    return None if record.usage is None else Usage(**record.usage.model_dump(by_alias=False))
 
 
 def _sandbox_env(job: RegradeJob) -> dict[str, str]:

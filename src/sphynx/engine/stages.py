@@ -176,14 +176,17 @@ def settle(trial: Trial, scored: Scored) -> None:
 
 
 async def keep_workspace(trial: Trial) -> None:
-    """Copy the workspace beside the trial's record, when that was asked for."""
+    """Copy the workspace beside the trial's record, and the calls of mocks, when that was asked for."""
     root = workspace.host_path(trial.box) if trial.box is not None else None
     if not trial.machine.keep_workspace or root is None:
         return
-    target = trial.machine.folder.trial_folder(trial.job.key) / "workspace"
-    note = await anyio.to_thread.run_sync(kept_workspace.copy, root, str(target))
+    folder = trial.machine.folder.trial_folder(trial.job.key)
+    note = await anyio.to_thread.run_sync(kept_workspace.copy, root, str(folder / kept_workspace.NAME))
     if note:
         trial.notes.append(note)
+    if trial.mocks is not None:
+        calls = trial.mocks.of_the_agent()
+        await anyio.to_thread.run_sync(kept_workspace.keep_calls, folder, calls, trial.redactor)
 
 
 def _opening(trial: Trial) -> str:
