@@ -13,7 +13,8 @@ QUIET_MARK = "\u205e"
 
 
 @cache
-def _all_cases() -> tuple[dict[str, Any], ...]:
+def all_cases() -> tuple[dict[str, Any], ...]:
+    """Every case of both files, as it is written there."""
     cases: list[dict[str, Any]] = []
     for name in ("cases.json", "cases-2.json"):
         text = (DATA / name).read_text(encoding="utf-8").replace(QUIET_MARK, "")
@@ -26,7 +27,7 @@ def load(area: str) -> list[dict[str, Any]]:
 
     A text repeats to a longer text, anything else to a list; a list of times gives one text for each.
     """
-    found = [case for case in _all_cases() if case["area"] == area]
+    found = [case for case in all_cases() if case["area"] == area]
     if not found:
         raise LookupError(f"no worked cases in area {area!r}")
     return [_built(case) for case in found]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
-from case_data import QUIET_MARK, case_id, load
+from case_data import QUIET_MARK, all_cases, case_id, load
 
 
 def test_repeats_are_built_out_everywhere() -> None:
@@ -31,3 +34,19 @@ def test_both_files_are_read() -> None:
     """Areas of either file load under the same call, with their ids."""
     assert case_id(load("env-file")[0]) == "env-file-01"
     assert case_id(load("gate")[0]) == "gate-01"
+
+
+TALKS = {"start-checks", "recorded-run", "check-run"}
+"""Talks with a server and with GitHub: no function of ours takes them as a value, tests/server and tests/cli
+speak them over HTTP."""
+
+
+def test_every_area_is_run_by_some_test() -> None:
+    """A worked case nobody loads would count as kept though nothing checks it."""
+    tests = Path(__file__).parent
+    written = "".join(path.read_text(encoding="utf-8") for path in sorted(tests.rglob("test_*.py")))
+    loaded = set(re.findall(r"""\bload\(["']([a-z-]+)["']\)""", written))
+    areas = {case["area"] for case in all_cases()}
+    assert areas - loaded - TALKS == set()
+    picked = {case["id"] for case in all_cases() if case["area"] in ("judge-verdict", "person-reply")}
+    assert {name for name in picked if f'"{name}"' not in written} == set(), "cases that are picked by id"

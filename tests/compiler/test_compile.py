@@ -96,6 +96,18 @@ def test_all_problems_of_all_files_come_together(write, staging) -> None:
     assert texts[5] == 'include "nope" matches no file'
 
 
+def test_two_suites_of_one_file_cannot_have_the_same_id(write, staging) -> None:
+    """The second is named with its line and the first's; in two files the same id is fine."""
+    root = write({"twice_eval.py": SUITE + "\nagain = suite(**{**smoke.given})\n"})
+    with pytest.raises(DefinitionError) as caught:
+        compile_files([], cwd=root, staging=staging)
+    (problem,) = caught.value.problems
+    assert problem.text() == 'twice_eval.py: suite "smoke": the suite in line 7 has the same id'
+    assert problem.line == 14
+    write({"twice_eval.py": SUITE, "other_eval.py": SUITE})
+    assert len(compile_files([], cwd=root, staging=staging)) == 2
+
+
 def test_problems_of_a_suite_and_of_its_profiles_come_together(write, staging) -> None:
     source = SUITE.replace("validate=passes", "validate=passes, timout_ms=1").replace(
         'variant(harness="codex", model="m")',

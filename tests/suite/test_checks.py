@@ -7,6 +7,7 @@ import functools
 import pytest
 
 from sphynx.suite import Suite, case, command, named, suite
+from sphynx.suite.checks import validate_faults
 
 
 def has_route(ctx) -> bool:
@@ -61,17 +62,17 @@ def test_named_gives_name_and_limit() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "  ", "\n", None, 3])
-def test_named_refuses_a_blank_name(name) -> None:
-    """A check nobody can refer to is refused where it is made."""
-    with pytest.raises(TypeError, match="needs a name"):
-        named(name, has_route)
+def test_a_named_check_needs_a_name_that_is_not_blank(name) -> None:
+    """A check nobody can refer to is a problem of its case, told with the others, never an exception."""
+    told = [fault.at for fault in validate_faults([named(name, has_route)])]
+    assert told == ["[0]: name"]
 
 
 @pytest.mark.parametrize("fn", [None, "x", command("x"), named("n", has_route), Reads])
-def test_named_takes_a_function(fn) -> None:
+def test_a_named_check_needs_a_function(fn) -> None:
     """Commands and named checks cannot be named, nor can a class."""
-    with pytest.raises(TypeError, match="needs a validator function"):
-        named("n", fn)
+    told = [fault.at for fault in validate_faults([named("n", fn)])]
+    assert told == ["[0]: fn"]
 
 
 def test_a_command_may_be_a_dict() -> None:

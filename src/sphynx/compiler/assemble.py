@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sphynx.compiler.bundle import Contents
@@ -45,6 +45,21 @@ def all_problems(suite: Suite, base: Path) -> Iterator[Problem]:
         except CompileError as error:
             where = f'suite "{suite.id}"'
             yield Problem(error.message, where=where, file=variant.file, line=variant.line, hint=error.hint)
+
+
+def repeated_ids(suites: Sequence[Suite]) -> Iterator[Problem]:
+    """Suites of one file that answer to the same id: nobody could tell their batches apart."""
+    first: dict[str, Suite] = {}
+    for suite in suites:
+        earlier = first.setdefault(suite.id, suite)
+        if suite.id and earlier is not suite:
+            yield Problem(
+                f"the suite in line {earlier.line} has the same id",
+                where=f'suite "{suite.id}"',
+                file=suite.file,
+                line=suite.line,
+                hint="give each suite of a file an id of its own",
+            )
 
 
 def _missing_folders(suite: Suite, base: Path) -> Iterator[Problem]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sphynx.compiler import bundle, discovery
-from sphynx.compiler.assemble import all_problems, assemble, needs_python
+from sphynx.compiler.assemble import all_problems, assemble, needs_python, repeated_ids
 from sphynx.compiler.compiled import CompiledSuite
 from sphynx.compiler.load import Loaded, load, shown_path
 from sphynx.compiler.project import absolute
@@ -60,6 +60,8 @@ def compile_definition(suite: Suite) -> SuiteBatchRequest:
     found.problems += [_shown(problem, path, cwd) for problem in all_problems(suite, path.parent)]
     found.finish()
     loaded = load(path, cwd=cwd) if needs_python(suite) else Loaded.without_import(path, cwd)
+    found.problems += [_shown(problem, path, cwd) for problem in repeated_ids(loaded.suites)]
+    found.finish()
     index = 0
     if needs_python(suite):
         ids = [other.id for other in loaded.suites]
@@ -101,6 +103,7 @@ class _Findings:
             hint = "assign suite(...) to a name at the top level of the file"
             self.problems.append(Problem("no suite in this file", file=shown, hint=hint))
         wrong = [problem for suite in loaded.suites for problem in all_problems(suite, path.parent)]
+        wrong += repeated_ids(loaded.suites)
         if wrong:
             self.problems += [_shown(problem, path, self.cwd) for problem in wrong]
             return []

@@ -80,13 +80,8 @@ def command(command: str, *, timeout_ms: int | None = None) -> Command:
 def named(name: str, fn: Validator, *, timeout_ms: int | None = None) -> Named:
     """Give a validator a name, and a time limit other than 300,000 ms.
 
-    ``TypeError`` when the name is blank or ``fn`` is no function.
+    A blank name or something that is no validator is told with the other problems of its suite.
     """
-    given_name, given_fn = cast("tuple[object, object]", (name, fn))
-    if not isinstance(given_name, str) or not given_name.strip():
-        raise TypeError(f"named() needs a name that is not blank, not {show(given_name)}")
-    if not callable(given_fn) or isinstance(given_fn, (type, Command, Named)):
-        raise TypeError(f"named({name!r}) needs a validator function, not {show(given_fn)}")
     return Named({"name": name, "fn": fn, "timeout_ms": timeout_ms})
 
 
