@@ -58,7 +58,8 @@ def create_app(services: Services) -> FastAPI:
         status = error.status_code if isinstance(error, HTTPException) else 404
         tag = {404: "NotFound", 405: "MethodNotAllowed"}.get(status, "BadRequest")
         text = "there is no such operation" if status == 404 else "every operation is a POST"
-        return refused(Refusal(status, tag, text))
+        headers = error.headers if isinstance(error, HTTPException) else None
+        return refused(Refusal(status, tag, text, headers=headers))
 
     app.add_exception_handler(HTTPException, unknown)
     return app
