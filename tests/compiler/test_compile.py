@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -139,6 +140,27 @@ def test_a_profile_problem_alone_says_where_it_is(write, staging) -> None:
         'suite "smoke"',
         'profile "p": home/big has 96001 characters, at most 96000',
     )
+
+
+def test_everything_wrong_with_a_manifest_is_told_at_once(write, staging) -> None:
+    """One problem each, all with the profile's name and the file."""
+    source = SUITE.replace('model="m"', 'model="m", profile={"name": "p", "dir": "p"}')
+    manifest = {
+        "systemPromt": "x", "install": 3, "env": {"lower": "x", "A": 1, "TOKEN": "x"},
+        "variables": [7, "SPHYNX_X", "TOKEN"],
+    }  # fmt: skip
+    root = write({"x_eval.py": source, "p/profile.json": json.dumps(manifest)})
+    told = [text for _, _, text in problems(root, staging)]
+    assert [text.partition("p/profile.json: ")[2][:24] for text in told] == [
+        'unknown key "systemPromt',
+        "install must be text",
+        'env "lower" must be capi',
+        'env "A" must be text',
+        "variables: 7 is not a na",
+        'variables: "SPHYNX_X" mu',
+        "TOKEN stands in both env",
+    ]
+    assert 'did you mean "systemPrompt"?' in told[0]
 
 
 def test_binary_files_of_a_profile_and_unused_variables_are_warned_about(write, staging) -> None:

@@ -44,7 +44,8 @@ def all_problems(suite: Suite, base: Path) -> Iterator[Problem]:
             _profile(variant, base)
         except CompileError as error:
             where = f'suite "{suite.id}"'
-            yield Problem(error.message, where=where, file=variant.file, line=variant.line, hint=error.hint)
+            for message in error.issues or (error.message,):
+                yield Problem(message, where=where, file=variant.file, line=variant.line, hint=error.hint)
 
 
 def repeated_ids(suites: Sequence[Suite]) -> Iterator[Problem]:

@@ -6,6 +6,7 @@ import difflib
 import json
 import os
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from sphynx.errors import CompileError
 from sphynx.settings.names import profile_problem
 
 FILE = "profile.json"
-KEYS = ("systemPrompt", "env", "variables", "install", "run")
+TEXTS = ("systemPrompt", "install", "run")
+KEYS = (*TEXTS, "env", "variables")
 NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 
@@ -40,32 +42,42 @@ def read_manifest(folder: Path, name: str) -> Manifest:
     try:
         data = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:
-        raise _invalid(name, folder, f"it cannot be read: {error}") from error
+        raise _invalid(name, folder, [f"it cannot be read: {error}"]) from error
     return parse_manifest(data, folder, name)
 
 
 def parse_manifest(data: Any, folder: Path, name: str) -> Manifest:
-    """Check the decoded manifest and put in the text of the files it names."""
+    """Check the decoded manifest and put in the text of the files it names.
+
+    Everything wrong is in the one ``CompileError``: joined in its message, one by one in its ``issues``.
+    """
     if not isinstance(data, dict):
-        raise _invalid(name, folder, "it must be an object")
+        raise _invalid(name, folder, ["it must be an object"])
+    wrong = [*_unknown(data), *_not_texts(data), *_wrong_env(data.get("env"))]
+    wrong += [*_wrong_variables(data.get("variables")), *_in_both(data.get("env"), data.get("variables"))]
+    if wrong:
+        raise _invalid(name, folder, wrong)
+    texts = {key: None if data.get(key) is None else _text(data[key], key, folder, name) for key in TEXTS}
+    return Manifest(
+        texts["systemPrompt"],
+        data.get("env"),
+        tuple(data.get("variables") or ()),
+        texts["install"],
+        texts["run"],
+    )
+
+
+def _unknown(data: dict[str, Any]) -> Iterator[str]:
     for key in data:
         if key not in KEYS and key != "$schema":
             close = difflib.get_close_matches(key, KEYS, 1)
-            raise _invalid(
-                name, folder, f'unknown key "{key}"', f'did you mean "{close[0]}"?' if close else None
-            )
-    texts: dict[str, str | None] = {}
-    for key in ("systemPrompt", "install", "run"):
-        value = data.get(key)
-        if value is not None and not isinstance(value, str):
-            raise _invalid(name, folder, f"{key} must be text")
-        texts[key] = None if value is None else _text(value, key, folder, name)
-    env = _env(data.get("env"), folder, name)
-    variables = _variables(data.get("variables"), folder, name)
-    both = sorted(set(env or {}) & set(variables))
-    if both:
-        raise _invalid(name, folder, f"{', '.join(both)} stands in both env and variables")
-    return Manifest(texts["systemPrompt"], env, variables, texts["install"], texts["run"])
+            yield f'unknown key "{key}"' + (f', did you mean "{close[0]}"?' if close else "")
+
+
+def _not_texts(data: dict[str, Any]) -> Iterator[str]:
+    for key in TEXTS:
+        if data.get(key) is not None and not isinstance(data[key], str):
+            yield f"{key} must be text"
 
 
 def _text(value: str, key: str, folder: Path, name: str) -> str:
@@ -85,34 +97,43 @@ def _text(value: str, key: str, folder: Path, name: str) -> str:
     return path.read_bytes().decode("utf-8", "replace")
 
 
-def _env(value: Any, folder: Path, name: str) -> dict[str, str] | None:
+def _wrong_env(value: Any) -> Iterator[str]:
     if value is None:
-        return None
+        return
     if not isinstance(value, dict):
-        raise _invalid(name, folder, "env must be an object of names and texts")
+        yield "env must be an object of names and texts"
+        return
     for key, text in value.items():
         if not NAME.fullmatch(key):
-            raise _invalid(name, folder, f'env "{key}" must be capitals, digits and underscores')
+            yield f'env "{key}" must be capitals, digits and underscores'
         if not isinstance(text, str):
-            raise _invalid(name, folder, f'env "{key}" must be text')
-    return value
+            yield f'env "{key}" must be text'
 
 
-def _variables(value: Any, folder: Path, name: str) -> tuple[str, ...]:
+def _wrong_variables(value: Any) -> Iterator[str]:
     if value is None:
-        return ()
+        return
     if not isinstance(value, list):
-        raise _invalid(name, folder, "variables must be a list of names")
+        yield "variables must be a list of names"
+        return
     for item in value:
         if not isinstance(item, str):
-            raise _invalid(name, folder, f"variables: {item!r} is not a name")
-        why = profile_problem(item)
-        if why:
-            raise _invalid(name, folder, f'variables: "{item}" {why}')
-    return tuple(value)
+            yield f"variables: {item!r} is not a name"
+        elif why := profile_problem(item):
+            yield f'variables: "{item}" {why}'
 
 
-def _invalid(name: str, folder: Path, why: str, hint: str | None = None) -> CompileError:
+def _in_both(env: Any, variables: Any) -> Iterator[str]:
+    if isinstance(env, dict) and isinstance(variables, list):
+        both = sorted({name for name in variables if isinstance(name, str)} & set(env))
+        if both:
+            yield f"{', '.join(both)} stands in both env and variables"
+
+
+def _invalid(name: str, folder: Path, wrong: Sequence[str]) -> CompileError:
     path, cwd = folder / FILE, Path.cwd()
     shown = path.relative_to(cwd) if path.is_relative_to(cwd) else path
-    return CompileError(f'profile "{name}": {shown}: {why}', tag="ProfileManifestInvalid", hint=hint)
+    start = f'profile "{name}": {shown}: '
+    return CompileError(
+        start + "; ".join(wrong), tag="ProfileManifestInvalid", issues=[start + why for why in wrong]
+    )
