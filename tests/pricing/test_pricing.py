@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from case_data import case_id, load
-from sphynx.pricing import Rates, price
+from sphynx.pricing import Rates, catalogue, price
 from sphynx.schema.records import UsageRecord
 
 
@@ -84,3 +84,19 @@ def test_no_usage_and_no_model_have_no_price() -> None:
     assert price("gpt-5", None).usd is None
     assert price("gpt-5", None).source == "harness"
     assert price("  ", usage(1, 1)).usd is None
+
+
+def test_models_are_listed_without_models_dev_too() -> None:
+    found = catalogue.from_genai_prices(("openai", "anthropic"), ("gpt-5", "claude-"), prefixed=True)
+    assert found and found.source.startswith("genai-prices ")
+    assert "openai/gpt-5" in found.models and "anthropic/claude-sonnet-4-5" in found.models
+    assert not any("audio" in name for name in found.models)
+    assert catalogue.from_genai_prices(("nobody",), ("",)) is None
+    assert catalogue.from_models_dev(("nobody",), ("",)) is None
+
+
+def test_a_model_that_only_models_dev_knows_has_its_price() -> None:
+    """And the snapshot says which table it is from."""
+    found = price("alibaba/qwen3-coder-plus", usage(1_000_000, 0))
+    assert found.usd and found.source == "models.dev" and found.snapshot
+    assert found.snapshot["table"].startswith("models.dev ") and found.snapshot["provider"] == "alibaba"

@@ -10,17 +10,22 @@ from typing import Any
 
 from sphynx.cli.findings import Finding
 from sphynx.engine.agents import expanded
+from sphynx.harnesses.model_providers import PROVIDER_KEYS
 from sphynx.pricing import catalogue
 from sphynx.registry import harness_names, load_harness
 from sphynx.sandboxes.local_root import LocalRoot, install_key
 
-_SOLD: dict[str, tuple[str, tuple[str, ...]]] = {
-    "codex": ("openai", ("gpt-5", "gpt-6", "codex", "o3", "o4")),
-    "claude": ("anthropic", ("claude-",)),
-    "gemini": ("google", ("gemini-",)),
-    "cursor": ("cursor", ("",)),
+_SOLD: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "codex": (("openai",), ("gpt-5", "gpt-6", "codex", "o3", "o4")),
+    "claude": (("anthropic",), ("claude-",)),
+    "gemini": (("google",), ("gemini-",)),
+    "qwen": (("alibaba",), ("qwen",)),
+    "cursor": (("cursor",), ("",)),
+    "fx": (("vercel",), ("",)),
+    "opencode": (tuple(PROVIDER_KEYS), ("",)),
 }
 """Whose models an agent runs, and how the names of those begin that can use tools."""
+_NAMES_PROVIDERS = ("opencode",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +40,7 @@ class Models:
 
 
 def models_of(harness: str, environ: Mapping[str, str]) -> Models:
-    """From the program's own list where it is installed and prints one, else from the price table."""
+    """From the program's own list where it is installed and prints one, else from a published table."""
     agent = load_harness(harness)
     own = getattr(agent, "catalogue", None)
     if own is not None:
@@ -45,8 +50,8 @@ def models_of(harness: str, environ: Mapping[str, str]) -> Models:
                 day = datetime.fromtimestamp((folder / "run").stat().st_mtime, UTC)
                 return Models(harness, found, f"{harness} {version}", f"{day:%Y-%m-%d}")
     sold = _SOLD.get(harness)
-    listed = catalogue.models_of(*sold) if sold else []
-    return Models(harness, listed, *catalogue.source()) if listed else Models(harness, [], "", "")
+    listed = catalogue.listed(*sold, prefixed=harness in _NAMES_PROVIDERS) if sold else None
+    return Models(harness, *((listed.models, listed.source, listed.date) if listed else ([], "", "")))
 
 
 def installs(harness: str, environ: Mapping[str, str]) -> list[tuple[str, Path]]:
