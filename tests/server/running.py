@@ -60,6 +60,20 @@ async def make_key(url: str, slug: str, permissions: list[str] | None = None) ->
         await database.aclose()
 
 
+def revoke_keys(server: Running, slug: str) -> None:
+    """Every key of an organization stops working."""
+
+    async def revoke() -> None:
+        database = Database(server.database_url)
+        async with database.write() as connection:
+            for key in await accounts.list_keys(connection):
+                if key["slug"] == slug and key["revoked_at"] is None:
+                    await accounts.revoke_key(connection, key["id"])
+        await database.aclose()
+
+    asyncio.run(revoke())
+
+
 @contextmanager
 def running(data: Path, *, environ: dict[str, str] | None = None, **options: Any) -> Iterator[Running]:
     """Serve from ``data`` until the block ends."""

@@ -26,6 +26,7 @@ from sphynx.client.protocol import (
 )
 from sphynx.client.steps import Answered, Conversation, Pause, Send
 from sphynx.schema.wire import (
+    BatchLink,
     BatchPage,
     CredentialLease,
     Cursor,
@@ -157,6 +158,10 @@ class AsyncBatches(AsyncResource):
     async def cancel(self, id: str) -> EvalBatch:
         """Cancel a batch; what had not ended is void. Only a server of one's own does that."""
         return await self._call(call("evals.batches.cancel", id=id))
+
+    async def link(self, id: str) -> BatchLink:
+        """A path that shows the batch to whoever has it, for a week. Only a server of one's own has it."""
+        return await self._call(call("evals.batches.link", id=id))
 
     async def list(self, *, cursor: Cursor | None = None, limit: int | None = None) -> BatchPage:
         """A page of batches, newest first."""

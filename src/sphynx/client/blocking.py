@@ -25,6 +25,7 @@ from sphynx.client.protocol import (
 )
 from sphynx.client.steps import Answered, Conversation, Pause, Send
 from sphynx.schema.wire import (
+    BatchLink,
     BatchPage,
     CredentialLease,
     Cursor,
@@ -153,6 +154,10 @@ class SyncBatches(SyncResource):
     def cancel(self, id: str) -> EvalBatch:
         """Cancel a batch; what had not ended is void. Only a server of one's own does that."""
         return self._call(call("evals.batches.cancel", id=id))
+
+    def link(self, id: str) -> BatchLink:
+        """A path that shows the batch to whoever has it, for a week. Only a server of one's own has it."""
+        return self._call(call("evals.batches.link", id=id))
 
     def list(self, *, cursor: Cursor | None = None, limit: int | None = None) -> BatchPage:
         """A page of batches, newest first."""

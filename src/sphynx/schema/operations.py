@@ -153,6 +153,7 @@ _OURS = (
     Operation(
         "evals.batches.cancel", "Batches", wire.ById, wire.EvalBatch, "evals:write", False, public=False
     ),
+    Operation("evals.batches.link", "Batches", wire.ById, wire.BatchLink, "evals:read", True, public=False),
 )
 
 EXTENSIONS: dict[str, Operation] = {operation.name: operation for operation in _OURS}

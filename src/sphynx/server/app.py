@@ -23,7 +23,7 @@ from sphynx.server.api.pages import Pages
 from sphynx.server.quiet import sweep_forever
 from sphynx.server.refusals import Refusal
 
-EXTENSIONS = ["x-sphynx", "python-bundles", "start-idempotency", "batches-cancel"]
+EXTENSIONS = ["x-sphynx", "python-bundles", "start-idempotency", "batches-cancel", "batches-link"]
 """What this server announces at ``/``; a client sends the additions to no other."""
 
 

@@ -5,6 +5,7 @@ keep what a newer server adds.
 """
 
 from sphynx.schema.wire.batch import (
+    BatchLink,
     BatchPage,
     CatalogueModel,
     Cursor,
@@ -195,8 +196,9 @@ from sphynx.schema.wire.trial import (
 )
 
 __all__ = [
-    "Answer", "ApiKeyCredential", "Artifact", "BadRequest", "BatchPage", "Beyond", "BrokenTrialReport",
-    "BuiltInHarness", "ById", "CaseCache", "CatalogueModel", "ChannelName", "CodeCheck", "CodeValidator",
+    "Answer", "ApiKeyCredential", "Artifact", "BadRequest", "BatchLink", "BatchPage", "Beyond",
+    "BrokenTrialReport", "BuiltInHarness", "ById", "CaseCache", "CatalogueModel",
+    "ChannelName", "CodeCheck", "CodeValidator",
     "CommandEvent", "CommitMessage", "Conflict", "CostComponent", "CreatePromptRequest",
     "CredentialLease", "CredentialLeaseRequest", "Cursor", "DateTimeUtc", "EnvName", "EnvironmentListing",
     "EnvironmentVariable", "EvalBatch", "EvalBatchSummary", "EvalCase", "EvalCaseDetail", "EvalCaseId",

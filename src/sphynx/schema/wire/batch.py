@@ -145,6 +145,13 @@ class BatchPage(Answer):
     total: Int
 
 
+class BatchLink(Answer):
+    """Ours, not the contract's: a path of the server that shows one batch to whoever has it, for a while."""
+
+    path: str
+    expires_at: EvalTimestamp
+
+
 class ListBatchesRequest(Request):
     """List batches."""
 

@@ -1,4 +1,4 @@
-"""From the bytes of a request to a checked body, or the refusal that says what is wrong with them."""
+"""From a request to a checked body, or the refusal that says what is wrong with it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,30 @@ from functools import lru_cache
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
+from starlette.requests import Request
 
 from sphynx.schema.operations import Operation
-from sphynx.server.refusals import Refusal
+from sphynx.server.refusals import Refusal, too_large
 
 _MOST_ISSUES = 20
 _LARGEST = 2**53
 _DEPTH = 64
 _KINDS = {"missing": "Missing", "extra_forbidden": "Unexpected"}
+
+
+async def received(request: Request, limit: int) -> bytes:
+    """The bytes of a request's body. 413 beyond ``limit`` of them."""
+    declared = request.headers.get("content-length", "")
+    if declared.isdigit() and int(declared) > limit:
+        raise too_large(limit)
+    parts: list[bytes] = []
+    size = 0
+    async for part in request.stream():
+        size += len(part)
+        if size > limit:
+            raise too_large(limit)
+        parts.append(part)
+    return b"".join(parts)
 
 
 def read_body(operation: Operation, data: bytes) -> Any:

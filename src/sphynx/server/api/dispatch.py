@@ -13,11 +13,12 @@ from starlette.responses import Response
 
 from sphynx.schema.operations import EXTENSIONS, OPERATIONS, Operation
 from sphynx.server.api import evals, organization, prompts, runner, starts
-from sphynx.server.api.body import read_body
+from sphynx.server.api.body import read_body, received
 from sphynx.server.api.context import Asked, Handler, Services
 from sphynx.server.api.gate import Gate
 from sphynx.server.api.metrics import Metrics
-from sphynx.server.refusals import Refusal, forbidden, too_large
+from sphynx.server.refusals import Refusal, forbidden
+from sphynx.server.store.database import away
 
 ALL: dict[str, Operation] = {**OPERATIONS, **EXTENSIONS}
 HANDLERS: dict[str, Handler] = {
@@ -45,7 +46,7 @@ def endpoint(
         actor = await gate.actor(request.headers.get("authorization"))
         if not actor.may(operation.permission):
             raise forbidden(str(operation.permission))
-        body = read_body(operation, await _received(request, limit))
+        body = read_body(operation, await received(request, limit))
         result = await handler(Asked(services, actor, body, request.headers))
         return Response(status_code=204) if operation.response is None else json_response(result)
 
@@ -59,25 +60,18 @@ def endpoint(
             # Nothing of the error itself: its text may hold what a client or an agent sent.
             _LOG.error("internal error", extra={"op": operation.name, "error": type(error).__name__})
             _LOG.debug("traceback", exc_info=error)
-            response = refused(Refusal(500, "InternalError", "the server failed; its log says more"))
+            response = refused(_failed(error))
         metrics.count(operation.name, response.status_code, perf_counter() - begun)
         return response
 
     return served
 
 
-async def _received(request: Request, limit: int) -> bytes:
-    declared = request.headers.get("content-length", "")
-    if declared.isdigit() and int(declared) > limit:
-        raise too_large(limit)
-    parts: list[bytes] = []
-    size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size > limit:
-            raise too_large(limit)
-        parts.append(part)
-    return b"".join(parts)
+def _failed(error: Exception) -> Refusal:
+    if away(error):
+        text = "the database does not answer, try again"
+        return Refusal(503, "Unavailable", text, headers={"retry-after": "1"})
+    return Refusal(500, "InternalError", "the server failed; its log says more")
 
 
 def json_response(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:

@@ -6,7 +6,10 @@ from typing import Any
 
 from sphynx.schema.wire import Cursor
 from sphynx.server.api.context import Asked
+from sphynx.server.api.signing import LINK, Signer
+from sphynx.server.identifiers import iso
 from sphynx.server.models import catalogue
+from sphynx.server.refusals import not_found
 from sphynx.server.store import histories, results
 
 _LAST_PAGE = 1_000_000
@@ -27,6 +30,16 @@ async def list_batches(asked: Asked) -> dict[str, Any]:
     """``BatchPage``."""
     async with asked.database.read() as connection:
         return await results.list_batches(connection, asked.org, place(asked.body.cursor), asked.body.limit)
+
+
+async def link_batch(asked: Asked) -> dict[str, Any]:
+    """``BatchLink``: a signed link to a batch of one's own."""
+    batch_id = asked.body.id
+    async with asked.database.read() as connection:
+        if await results.owner(connection, batch_id) != asked.org:
+            raise not_found(f'batch "{batch_id}"')
+    link, until = Signer(asked.services.vault).link(batch_id)
+    return {"path": f"/evals/{batch_id}?{LINK}={link}", "expiresAt": iso(until * 1000)}
 
 
 async def list_suites(asked: Asked) -> dict[str, Any]:
@@ -74,6 +87,7 @@ async def list_models(asked: Asked) -> dict[str, Any]:
 HANDLERS = {
     "evals.batches.get": get_batch,
     "evals.batches.list": list_batches,
+    "evals.batches.link": link_batch,
     "evals.suites.list": list_suites,
     "evals.suites.get": get_suite,
     "evals.cases.list": list_cases,

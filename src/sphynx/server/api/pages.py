@@ -1,29 +1,31 @@
-"""``/evals/<id>``: a plain page of one batch, behind an API key, until there is a dashboard.
+"""``/evals/<id>``: a plain page of one batch, behind an API key or a signed link, until there is a dashboard.
 
-Who signs in gets a cookie for the key's organization, good for eight hours on this browser only. Nothing on
-the page runs: what agents wrote is escaped, and the browser is told to load nothing.
+Who signs in gets a cookie for the key's organization, good for eight hours on this browser only, and no
+longer than the key. Nothing on the page runs: what agents wrote is escaped, and the browser is told to load
+nothing.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import time
 from html import escape
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
+from sqlalchemy.ext.asyncio import AsyncConnection
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from sphynx.results import verdict
+from sphynx.server.api.body import received
 from sphynx.server.api.context import Services
 from sphynx.server.api.gate import Gate
+from sphynx.server.api.signing import LINK, SESSION_S, Signer
 from sphynx.server.refusals import Refusal
 from sphynx.server.store import results
+from sphynx.server.store.accounts import key_works
 
 COOKIE = "sphynx_session"
-HOURS = 8
+_FORM_BYTES = 4_096
 _MARKS = {"passed": "✓", "failed": "✗", "void": "○", "running": "…", "queued": "·"}
 _HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; "
@@ -45,24 +47,28 @@ class Pages:
     def __init__(self, services: Services, gate: Gate) -> None:
         self._services = services
         self._gate = gate
+        self._signer = Signer(services.vault)
 
     async def show(self, request: Request) -> Response:
         """The batch, or the form that asks for a key."""
-        org_id = self._org_of(request.cookies.get(COOKIE, ""))
-        if org_id is None:
-            return _page("Sign in", _form())
-        try:
-            async with self._services.database.read() as connection:
-                batch = await results.batch(connection, org_id, request.path_params["id"])
-        except Refusal:
-            return _page("Not found", f"<p>There is no such batch for this key.</p>{_form()}", 404)
+        batch_id = request.path_params["id"]
+        async with self._services.database.read() as connection:
+            org_id = await self._org_of(connection, request, batch_id)
+            if org_id is None:
+                return _page("Sign in", _form())
+            try:
+                batch = await results.batch(connection, org_id, batch_id)
+            except Refusal:
+                return _page("Not found", f"<p>There is no such batch for this key.</p>{_form()}", 404)
         return _page(f"Batch {batch['id']}", _batch(batch))
 
     async def sign_in(self, request: Request) -> Response:
         """Take the key of the form; a good one is not kept, only its organization is."""
-        body = await request.body()
-        key = parse_qs(body[:4_096].decode("utf-8", "replace")).get("key", [""])[0]
+        if not _same_site(request):
+            return _page("Refused", f"<p>This form was sent from another site.</p>{_form()}", 403)
         try:
+            body = await received(request, _FORM_BYTES)
+            key = parse_qs(body.decode("utf-8", "replace")).get("key", [""])[0]
             actor = await self._gate.actor(f"Bearer {key}")
         except Refusal as refusal:
             return _page("Sign in", f"<p>{escape(refusal.message)}</p>{_form()}", refusal.status)
@@ -70,25 +76,28 @@ class Pages:
             return _page("Sign in", f"<p>This key may not read evals.</p>{_form()}", 403)
         response = RedirectResponse(request.url.path, 303, headers=_HEADERS)
         response.set_cookie(
-            COOKIE, self._session(actor.org_id), max_age=HOURS * 3600, httponly=True, samesite="strict",
-            path="/evals/", secure=request.url.scheme == "https",
+            COOKIE, self._signer.session(actor.org_id, actor.key_id), max_age=SESSION_S, httponly=True,
+            samesite="lax", path="/evals/", secure=request.url.scheme == "https",
         )  # fmt: skip
         return response
 
-    def _session(self, org_id: str) -> str:
-        told = f"{org_id}.{int(time.time()) + HOURS * 3600}"
-        return f"{told}.{self._mark(told)}"
-
-    def _org_of(self, session: str) -> str | None:
-        told, _, mark = session.rpartition(".")
-        org_id, _, until = told.rpartition(".")
-        if not hmac.compare_digest(mark.encode("utf-8", "replace"), self._mark(told).encode()):
+    async def _org_of(self, connection: AsyncConnection, request: Request, batch_id: str) -> str | None:
+        """The organization whose batches may be shown, or whose this one is when the link says so."""
+        link = request.query_params.get(LINK)
+        if link is not None and self._signer.opens(batch_id, link):
+            return await results.owner(connection, batch_id)
+        session = self._signer.session_of(request.cookies.get(COOKIE, ""))
+        if session is None or not await key_works(connection, session.key_id):
             return None
-        return org_id if until.isdigit() and int(until) > time.time() else None
+        return session.org_id
 
-    def _mark(self, told: str) -> str:
-        secret = self._services.vault.derived("sphynx session")
-        return hmac.new(secret, told.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
+
+def _same_site(request: Request) -> bool:
+    """A form counts only from a page of ours: nobody can sign a visitor in as somebody else."""
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        return False
+    origin = request.headers.get("origin")
+    return origin is None or urlsplit(origin).netloc == request.headers.get("host")
 
 
 def _page(title: str, body: str, status: int = 200) -> Response:

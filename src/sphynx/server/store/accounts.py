@@ -133,6 +133,13 @@ async def actor_of(connection: AsyncConnection, key: str) -> Actor | None:
     )  # fmt: skip
 
 
+async def key_works(connection: AsyncConnection, key_id: str) -> bool:
+    """Whether a key is still good."""
+    query = sa.select(API_KEYS.c.expires_at).where(API_KEYS.c.id == key_id, API_KEYS.c.revoked_at.is_(None))
+    row = (await connection.execute(query)).first()
+    return row is not None and (row.expires_at is None or row.expires_at > now_ms())
+
+
 def _hash(key: str) -> str:
     # 256 random bits cannot be guessed, so one round is enough and each request stays cheap.
     return hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()

@@ -60,6 +60,12 @@ async def batch(connection: AsyncConnection, org_id: str, batch_id: str) -> dict
     }
 
 
+async def owner(connection: AsyncConnection, batch_id: str) -> str | None:
+    """The organization a batch belongs to."""
+    query = sa.select(BATCHES.c.org_id).where(BATCHES.c.id == batch_id)
+    return (await connection.execute(query)).scalar_one_or_none()
+
+
 async def list_batches(
     connection: AsyncConnection, org_id: str, cursor: tuple[int, str] | None, limit: int | None
 ) -> dict[str, Any]:
