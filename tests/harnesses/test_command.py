@@ -116,6 +116,19 @@ async def test_an_exit_code_is_recorded_and_explained_but_fails_nothing(box: San
     assert result.note.startswith("the agent exited with status 7: ") and "nosuchprogram" in result.note
 
 
+async def test_misspelled_event_lines_are_ignored_with_one_note(box: Sandbox) -> None:
+    script = """
+        for n in 1 2 3; do echo '{"_tag":"Mesage","role":"assistant","text":"hi"}'; done
+        exit 7
+    """
+    result, events = await run(box, script)
+    assert said(events) == []
+    assert result.note == (
+        "the agent exited with status 7; "
+        "3 event lines were ignored: first 'Mesage' is no event, did you mean 'Message'?"
+    )
+
+
 async def test_parked_is_scored_and_failed_is_not(box: Sandbox) -> None:
     result, _ = await run(box, """echo '{"_tag":"Finished","reason":"parked: waiting"}'; exit 3""")
     assert result.status == "finished"

@@ -10,6 +10,7 @@ import pytest
 from case_data import case_id, load
 from sphynx.guest.recorder import read_trace
 from sphynx.journal.command_journal import CommandJournal
+from sphynx.journal.command_lines import why_ignored
 from sphynx.journal.events import Command, Event, Finished, Started, Usage
 
 
@@ -81,3 +82,30 @@ def test_the_trace_adds_only_what_was_not_printed() -> None:
         Command("pwd", None, "", 7),
         Command("pwd", None, "", 8),
     ]
+
+
+def test_lines_that_name_an_event_and_are_none_are_counted_with_the_first_reason() -> None:
+    """They stay ignored, but an author who misspells one should not have to guess; chatter is not counted."""
+    journal = CommandJournal()
+    for line in (b"plain", b'{"a": 1}', b'{"_tag": 3}', b'{"_tag": "Mess', b'["_tag"]'):
+        assert journal.feed(line, 1) is None
+    assert (journal.ignored, journal.ignored_why) == (0, None)
+    for line in (b'{"_tag":"mesage","role":"assistant","text":"x"}', b'{"_tag":"Finished"}'):
+        assert journal.feed(line, 1) is None
+    assert journal.ignored == 2
+    assert journal.ignored_why == "'mesage' is no event, did you mean 'Message'?"
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ('{"_tag":"zzz"}', "'zzz' is no event"),
+        ('{"_tag":"filechange"}', "'filechange' is no event, did you mean 'FileChange'?"),
+        ('{"_tag":"Finished"}', "Finished: Object missing required field `reason`"),
+        ('{"_tag":"Message","role":"tool","text":"x"}', "Message: a value does not fit"),
+        ('{"_tag":"Usage","inputTokens":"3","outputTokens":1}', "Usage: Expected `int`, got `str`"),
+    ],
+)
+def test_why_a_line_is_no_event(line: str, why: str) -> None:
+    """The nearest name, or the field that is missing or wrong."""
+    assert (why_ignored(line.encode()) or "").startswith(why)

@@ -26,6 +26,7 @@ from sphynx.registry import load_harness
 from sphynx.sandboxes.local_root import LocalRoot
 from sphynx.suite.fields import nearest
 from sphynx.suite.labels import select_variants
+from sphynx.suite.suites import counted
 
 
 def plan_local(paths: Sequence[str | os.PathLike[str]], options: LocalOptions) -> LocalPlan:
@@ -114,7 +115,10 @@ def check_limits(planned: Sequence[PlannedSuite]) -> None:
     """At most 100 trials a batch and 10 a run."""
     for suite in planned:
         if suite.total > MAX_TRIALS_PER_BATCH:
-            parts = f"{len(suite.cases)} cases x {len(suite.variants)} variants x {suite.trials} trials"
+            parts = (
+                f"{counted(len(suite.cases), 'case')} x {counted(len(suite.variants), 'variant')}"
+                f" x {counted(suite.trials, 'trial')}"
+            )
             raise UsageError(
                 f'{suite.compiled.file}: suite "{suite.compiled.suite.id}" asks for {suite.total} trials'
                 f" ({parts}), at most {MAX_TRIALS_PER_BATCH} are allowed in a batch",

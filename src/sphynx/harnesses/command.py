@@ -144,19 +144,23 @@ def _ended(result: ExecResult, journal: CommandJournal, lines: LineSplitter) -> 
         session_id=journal.session_id,
         usage=journal.usage,
         exit_code=result.exit_code,
-        note="" if result.timed_out else _note(result, lines),
+        note=_note(result, lines, journal),
     )
 
 
-def _note(result: ExecResult, lines: LineSplitter) -> str:
+def _note(result: ExecResult, lines: LineSplitter, journal: CommandJournal) -> str:
     notes = []
-    if result.exit_code != 0:
+    if result.exit_code != 0 and not result.timed_out:
         said = [
             line.strip() for line in result.stderr.decode("utf-8", "replace").splitlines() if line.strip()
         ]
         notes.append(f"the agent exited with status {result.exit_code}" + (f": {said[-1]}" if said else ""))
     if lines.dropped:
         notes.append(f"{lines.dropped} output lines were too long to read ({lines.dropped_bytes} bytes)")
+    if journal.ignored:
+        ignored = "1 event line was" if journal.ignored == 1 else f"{journal.ignored} event lines were"
+        first = "" if journal.ignored == 1 else "first "
+        notes.append(f"{ignored} ignored: {first}{journal.ignored_why}")
     return "; ".join(notes)
 
 

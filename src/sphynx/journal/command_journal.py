@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 
-from sphynx.journal.command_lines import parse
+from sphynx.journal.command_lines import parse, why_ignored
 from sphynx.journal.events import Command, Event, Finished, Started, Usage
 
 FAILED = "failed:"
@@ -27,6 +27,9 @@ class CommandJournal:
         """Why the agent says it failed: the last ``failed:`` reason."""
         self.reason: str | None = None
         """The last reason the turn finished with."""
+        self.ignored = 0
+        """Lines that name an event (``_tag``) and are none; ``ignored_why`` tells of the first."""
+        self.ignored_why: str | None = None
         # A million commands must not be kept as text only to tell them from the trace's.
         self._printed = array("q")
 
@@ -34,6 +37,8 @@ class CommandJournal:
         """The event to record for ``line``, read at ``now_ms``; ``None`` when it adds nothing."""
         found = parse(line, now_ms)
         if found is None:
+            if b'"_tag"' in line:
+                self._ignore(line)
             return None
         if isinstance(found, Usage):
             self.usage = found if self.usage is None else self.usage + found
@@ -63,6 +68,13 @@ class CommandJournal:
             for at, text in seen
             if hash(text) not in printed
         ]
+
+    def _ignore(self, line: bytes) -> None:
+        """Count it; a million such lines are looked at only until the first that names an event."""
+        if self.ignored_why is None:
+            self.ignored_why = why_ignored(line)
+        if self.ignored_why is not None:
+            self.ignored += 1
 
     def _started(self, event: Started) -> Started | None:
         if self.session_id is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, get_args
 
 import msgspec
 
@@ -17,10 +17,12 @@ from sphynx.journal.events import (
     ToolCall,
     Usage,
 )
+from sphynx.suite.fields import nearest
 
 Line: TypeAlias = Started | Message | Command | FileChange | ToolCall | Finished | Usage
 
 _DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
+_TAGS = tuple(kind.__struct_config__.tag for kind in get_args(Line))
 _ROLES = ("assistant", "user")
 _TIMES = ("at", "startedAt")
 _LAST_MILLIS = 8_640_000_000_000_000
@@ -45,6 +47,28 @@ def parse(line: bytes, now_ms: int) -> Event | Usage | None:
     if found is None or not _fits(found):
         return None
     return _totalled(found) if isinstance(found, Usage) else _stamped(found, now_ms)
+
+
+def why_ignored(line: bytes) -> str | None:
+    """Why ``parse`` left out a line that names an event; ``None`` for a line that names none.
+
+    The text is short, in one line, and holds a piece of the line only where that is its misspelled name.
+    """
+    try:
+        value = json.loads(line.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    tag = value.get("_tag") if isinstance(value, dict) else None
+    if not isinstance(tag, str):
+        return None
+    if tag not in _TAGS:
+        near = nearest(tag[:40], _TAGS)
+        return f"{tag[:40]!r} is no event" + (f", did you mean {near!r}?" if near else "")
+    try:
+        msgspec.convert(_plain(value), Line)
+    except msgspec.ValidationError as error:
+        return f"{tag}: {error}"
+    return f"{tag}: a value does not fit"
 
 
 def _fits(found: Line) -> bool:

@@ -194,7 +194,7 @@ class Suite:
         cases, variants = len(self.cases), len(self.variants)
         if (total := cases * variants * trials) > MOST_TRIALS_A_BATCH:
             yield Fault(
-                f"{_count(cases, 'case')} x {_count(variants, 'variant')} x {_count(trials, 'trial')} "
+                f"{counted(cases, 'case')} x {counted(variants, 'variant')} x {counted(trials, 'trial')} "
                 f"are {total} trials, "
                 f"a batch holds at most {MOST_TRIALS_A_BATCH}",
                 hint="split the cases over several suites, each is a batch of its own",
@@ -206,7 +206,8 @@ def suite(**fields: Unpack[SuiteFields]) -> Suite:
     return Suite(cast("Mapping[str, object]", fields), *caller())
 
 
-def _count(number: int, word: str) -> str:
+def counted(number: int, word: str) -> str:
+    """``1 case``, ``2 cases``."""
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 

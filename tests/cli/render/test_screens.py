@@ -18,7 +18,7 @@ from sphynx.cli.render.style import Style
 from sphynx.cli.render.text import width
 from sphynx.cli.render.verdict import verdict_lines
 from sphynx.errors import DefinitionError, Problem, SphynxError
-from sphynx.schema.records import Score, VerifyStep
+from sphynx.schema.records import Score, UsageRecord, VerifyStep
 
 WIDE = Style(width=120)
 
@@ -135,6 +135,19 @@ def test_the_totals_never_invent_a_price() -> None:
     free = [trial("passed", costs=[cost("sandbox", 0.0)])]
     assert summary.totals_lines(free, WIDE, 300) == ["  1 trial: 1 passed    0.3s"]
     assert summary.cost_lines(free, WIDE) == []
+
+
+def test_agents_that_count_no_tokens_are_not_told_again_and_again() -> None:
+    """Only where there is a sum they are missing from, or tokens without a price, does the line stand."""
+    own = trial("passed", costs=[cost("model", None)], costs_incomplete=True, usage=None)
+    paid = trial("passed", costs=[cost("model", 0.03)])
+    counting = own.model_copy(update={"usage": UsageRecord(input_tokens=1, output_tokens=1, total_tokens=2)})
+    agent = own.model_copy(update={"harness": "codex"})
+    assert own.harness == "command"
+    assert summary.cost_lines([own], WIDE) == []
+    assert summary.cost_lines([own, paid], WIDE) == ["  model $0.03, price of 1 trial not known"]
+    assert summary.cost_lines([own, counting], WIDE) == ["  price of 2 trials not known"]
+    assert summary.cost_lines([agent], WIDE) == ["  price of 1 trial not known"]
 
 
 def test_a_name_too_long_for_the_line_goes_on_in_the_next() -> None:

@@ -99,16 +99,25 @@ def totals_lines(
 
 
 def cost_lines(records: Sequence[TrialRecord], style: Style) -> list[str]:
-    """``model $0.03, judges $0.01, price of 1 trial not known``; none when nothing cost anything."""
+    """``model $0.03, judges $0.01, price of 1 trial not known``; none when nothing cost anything.
+
+    Nor when all that is not known are agents of one's own that count no tokens: there is no sum to mark.
+    """
     parts = [
         f"{_COMPONENTS[component]} {figures.money(usd)}"
         for component in _COMPONENTS
         if (usd := _spent(records, component)) is not None and usd > 0
     ]
-    unknown = sum(1 for record in records if record.costs_incomplete)
-    if unknown:
-        parts.append(f"price of {figures.plural(unknown, 'trial')} not known")
+    unknown = [record for record in records if record.costs_incomplete]
+    if unknown and (parts or not all(_counts_nothing(record) for record in unknown)):
+        parts.append(f"price of {figures.plural(len(unknown), 'trial')} not known")
     return fold([*(part + "," for part in parts[:-1]), *parts[-1:]], " ", style.width)
+
+
+def _counts_nothing(record: TrialRecord) -> bool:
+    """Whether only the agent's own price is unknown, and it is a process that reports no tokens."""
+    own = record.harness == "command" or record.harness.startswith("python/")
+    return own and not record.usage and all(x.component == "model" for x in record.costs if x.usd is None)
 
 
 def warning_lines(records: Sequence[TrialRecord]) -> list[str]:
