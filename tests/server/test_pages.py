@@ -13,6 +13,8 @@ import pytest
 
 from server.running import Running, revoke_keys, running
 from server.test_api import finished, local
+from sphynx.cli.out import Out
+from sphynx.cli.server_eval import shown_link
 from sphynx.server.api.signing import Signer
 from sphynx.server.vault import open_vault
 
@@ -132,3 +134,26 @@ def test_neither_keys_nor_links_are_logged(tmp_path: Path) -> None:
     assert "link=" not in text
     assert server.key not in text
     assert cookie not in text
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_command_line_shows_a_signed_link_to_a_person_and_a_plain_one_in_logs(
+    server: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPHYNX_BASE_URL", server.url)
+    key = server.new_org("shown")
+    batch = finished(server, key)["id"]
+    with server.client(key) as client:
+        signed = shown_link(client, batch, Out(Terminal()))
+        plain = shown_link(client, batch, Out(io.StringIO()))
+    assert "✓ passed" in httpx.get(signed).text
+    assert plain == f"{server.url}/evals/{batch}"
+    readers = server.new_org("shown", ["prompts:read"])
+    with server.client(readers) as client:
+        assert shown_link(client, batch, Out(Terminal())) == plain

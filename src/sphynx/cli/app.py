@@ -54,6 +54,9 @@ COMMANDS: dict[str, Registered] = {
     "env remove": Registered("sphynx.cli.commands.env:remove", "Remove a variable"),
     "batches list": Registered("sphynx.cli.commands.batches:list_", "List the batches of a server"),
     "batches get": Registered("sphynx.cli.commands.batches:get", "Show a batch of a server"),
+    "batches link": Registered(
+        "sphynx.cli.commands.batches:link", "Print a link to a batch that needs no key"
+    ),
     "batches cancel": Registered("sphynx.cli.commands.batches:cancel", "Cancel a batch of one's own server"),
     "cases list": Registered("sphynx.cli.commands.cases:list_", "List the cases of a server"),
     "cases get": Registered("sphynx.cli.commands.cases:get", "Show a case and its history"),

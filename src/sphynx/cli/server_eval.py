@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as encoder
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -121,7 +122,7 @@ class ServerEval:
 
     def _one(self, entry: Entry) -> None:
         entry.batch_id, runs, trials = self._start(entry)
-        self._err.line(f"{entry.suite}: {link(entry.batch_id)}")
+        self._err.line(f"{entry.suite}: {shown_link(self._sphynx, entry.batch_id, self._err)}")
         github.add_to_summary(os.environ, f"Started [{entry.suite}]({link(entry.batch_id)})")
         self._write()
         if not self._wait:
@@ -208,7 +209,7 @@ def start(request: EvalRequest, *, wait: bool) -> int:
 def settle(sphynx: Sphynx, batch_id: str, *, json: bool) -> int:
     """Wait for one batch, show it, and apply the gate ``failures``."""
     err, out = stderr(), stdout()
-    err.line(link(batch_id))
+    err.line(shown_link(sphynx, batch_id, err))
     batch = wait_for(sphynx, batch_id, err, EvalRequest(json=json))
     if json:
         out.line(encoder.dumps(batch.wire(), indent=2, ensure_ascii=False))
@@ -242,3 +243,14 @@ def wait_for(sphynx: Sphynx, batch_id: str, err: Out, request: EvalRequest) -> E
 def link(batch_id: str) -> str:
     """Where a batch can be looked at."""
     return f"{web_url(os.environ)}/evals/{quote(batch_id, safe='')}"
+
+
+def shown_link(sphynx: Sphynx, batch_id: str, err: Out) -> str:
+    """The same for a person at a terminal: signed, where the server does that, so that it needs no key.
+
+    Anywhere else it is plain, because logs are read by many.
+    """
+    if err.stream.isatty():
+        with suppress(SphynxError):
+            return f"{web_url(os.environ)}{sphynx.evals.batches.link(batch_id).path}"
+    return link(batch_id)

@@ -59,3 +59,20 @@ def cancel(id: Id, json: Json = False, debug: Debug = False) -> int:
         print_json(found)
     stderr().line(f"batch {id} is cancelled")
     return ExitCode.OK
+
+
+def link(id: Id, json: Json = False, debug: Debug = False) -> int:
+    """Print a link that shows one batch of one's own server to whoever has it, for a week."""
+    import os
+
+    from sphynx.cli.out import stdout
+    from sphynx.cli.remote import client, print_json
+    from sphynx.settings.server import web_url
+
+    with client() as sphynx:
+        found = sphynx.evals.batches.link(id)
+    if json:
+        print_json(found)
+    else:
+        stdout().line(f"{web_url(os.environ)}{found.path}")
+    return ExitCode.OK
