@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from eval_project import Project
+    from sphynx.testing.scripted_model import ScriptedModel
 
 # What the program reads from its surroundings and the runner of the tests may have set.
 SURROUNDINGS = ("CI", "GITHUB_", "RUNNER_", "SPHYNX_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_")
@@ -24,6 +30,33 @@ def pytest_configure() -> None:
 def anyio_backend() -> str:
     """Sphynx runs on asyncio; anyio's tests run on it too."""
     return "asyncio"
+
+
+@pytest.fixture
+def model() -> Iterator[ScriptedModel]:
+    """A scripted model that runs."""
+    from sphynx.testing.scripted_model import ScriptedModel
+
+    with ScriptedModel() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def agents_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where real agents are installed: once per run, or in a folder that is kept, to save time."""
+    if shutil.which("npm") is None:
+        pytest.skip("npm is not installed")
+    kept = os.environ.get("SPHYNX_AGENTS_ROOT")
+    return Path(kept) if kept else tmp_path_factory.mktemp("agents") / "local"
+
+
+@pytest.fixture
+def agents_project(tmp_path: Path, agents_root: Path, model: ScriptedModel) -> Project:
+    """A project whose runs use the real agents and the scripted model."""
+    from eval_project import Project
+    from harnesses.agents.real_agents import project_for
+
+    return project_for(Project(tmp_path), agents_root, model)
 
 
 @pytest.hookimpl(wrapper=True)

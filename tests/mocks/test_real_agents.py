@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from eval_project import Project
-from harnesses.agents.real_agents import AGENTS, MODELS, agents_root, project_for
+from harnesses.agents.real_agents import AGENTS, MODELS
 from sphynx.engine import BatchResult
 from sphynx.testing.scripted_model import ScriptedModel, ToolCall, call, say, shell, use
 
@@ -27,23 +26,10 @@ TOOL_NAMES = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="session")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if shutil.which("npm") is None:
-        pytest.skip("npm is not installed")
-    return agents_root(tmp_path_factory.mktemp("agents"))
-
-
 @pytest.fixture
-def model() -> Iterator[ScriptedModel]:
-    with ScriptedModel() as model:
-        yield model
-
-
-@pytest.fixture
-def project(tmp_path: Path, root: Path, model: ScriptedModel) -> Project:
+def project(agents_project: Project, model: ScriptedModel) -> Project:
     """The examples, run against the scripted model; every agent has a script of its own."""
-    project = project_for(Project(tmp_path), root, model)
+    project = agents_project
     shutil.copytree(EXAMPLES, project.root, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".sphynx"))
     for agent, name in BASE_URLS.items():
         project.env[name] = project.env[name].replace(model.url, f"{model.url}/{agent}")

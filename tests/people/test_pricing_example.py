@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 
 from cli.command_line import CommandLine, Done
 from harnesses.agents.real_agents import KEY as AGENTS_KEY
-from harnesses.agents.real_agents import agents_root, project_for
+from harnesses.agents.real_agents import project_for
 from sphynx.schema.records import CostLine, TrialRecord
 from sphynx.testing.scripted_model import ScriptedModel, Step, Tokens, When, fail, say, shell, use
 
@@ -22,12 +21,6 @@ PERSON = [
     say("Yes, go ahead.", tokens=Tokens(220, 6), when=When(last="push it live")),
     say("<<DONE>>", tokens=Tokens(240, 4), when=When(last="is live")),
 ]
-
-
-@pytest.fixture
-def model() -> Iterator[ScriptedModel]:
-    with ScriptedModel() as running:
-        yield running
 
 
 @pytest.fixture
@@ -114,12 +107,10 @@ def by(model: str, *steps: Step) -> list[Step]:
 
 @pytest.mark.agents
 def test_codex_asks_a_person_played_by_codex(
-    project: CommandLine, model: ScriptedModel, tmp_path: Path
+    project: CommandLine, model: ScriptedModel, agents_root: Path
 ) -> None:
     """The same example with the real agent on both sides."""
-    if shutil.which("npm") is None:
-        pytest.skip("npm is not installed")
-    project_for(project, agents_root(tmp_path / "agents"), model)
+    project_for(project, agents_root, model)
     played = 'user=human(\n                harness="codex",\n                model="gpt-5.4-mini",'
     edited(project.root / "pricing_eval.py", "user=human(", played)
     agent = by("gpt-5.5", say("Shall I push it live?"), use(shell("pricing push")), say("Pro is live."))

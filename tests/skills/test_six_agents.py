@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harnesses.agents.real_agents import AGENTS, KEY, MODELS, agents_root, environment
+from harnesses.agents.real_agents import AGENTS, KEY, MODELS, environment
 from sphynx.engine import LocalOptions, read_batch, run_plan
 from sphynx.engine.skill_evidence import skill_trials_of
 from sphynx.engine.skills import SkillRequest, plan_paths
@@ -46,19 +45,6 @@ TOOLS = {
 }
 
 
-@pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if shutil.which("npm") is None:
-        pytest.skip("npm is not installed")
-    return agents_root(tmp_path_factory.mktemp("agents"))
-
-
-@pytest.fixture
-def model() -> Iterator[ScriptedModel]:
-    with ScriptedModel() as model:
-        yield model
-
-
 def script(agent: str) -> list[Any]:
     """A model that opens the skill when it is told of one, and answers worse and better with it."""
     told = When(prompt=ABOUT) if agent in ("claude", "qwen") else When(system=ABOUT)
@@ -77,10 +63,10 @@ def script(agent: str) -> list[Any]:
 
 @pytest.mark.parametrize("agent", AGENTS)
 async def test_use_is_proven_and_the_skills_effect_is_told(
-    agent: str, tmp_path: Path, root: Path, model: ScriptedModel
+    agent: str, tmp_path: Path, agents_root: Path, model: ScriptedModel
 ) -> None:
     """Used, used late and not used are told apart; one criterion is helped, one hurt, one left as it was."""
-    rg = shutil.which("rg") or next(map(str, root.glob("harness/codex*/**/codex-path/rg")), None)
+    rg = shutil.which("rg") or next(map(str, agents_root.glob("harness/codex*/**/codex-path/rg")), None)
     if agent == "opencode" and rg is None:
         pytest.skip("opencode opens skills only with ripgrep")
     skill = tmp_path / "tide-table"
@@ -92,7 +78,7 @@ async def test_use_is_proven_and_the_skills_effect_is_told(
     (skill / "evals" / "evals.json").write_text(json.dumps({"evals": cases}))
     (skill / "evals" / "trigger-evals.json").unlink()
     model.script(KEY, script(agent))
-    env = {"HOME": str(tmp_path / "home"), "PATH": _path(tmp_path, rg), "SPHYNX_LOCAL_ROOT": str(root)}
+    env = {"HOME": str(tmp_path / "home"), "PATH": _path(tmp_path, rg), "SPHYNX_LOCAL_ROOT": str(agents_root)}
     env |= {**environment(model), "SPHYNX_OPENAI_BASE_URL": model.openai_url}
     _noise(tmp_path)
     request = SkillRequest(agents=(f"{agent}/{MODELS[agent]}",), judge="openai/judge")

@@ -51,11 +51,6 @@ def environment(model: ScriptedModel, *, key: str = KEY) -> dict[str, str]:
     }
 
 
-def agents_root(session_folder: Path) -> Path:
-    """Where agents are installed: once per session, or in a folder that is kept, to save time."""
-    return Path(os.environ.get("SPHYNX_AGENTS_ROOT") or session_folder / "local")
-
-
 def variants(*agents: str, **more: Any) -> str:
     """The ``variants=[...]`` of an eval file for these agents."""
     extra = "".join(f", {name}={value!r}" for name, value in more.items())
