@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
 
-from sphynx.cli import dry_run, self_test, skill_run
 from sphynx.cli.conclusion import conclude, stopped
 from sphynx.cli.drive import Run, drive
 from sphynx.cli.eval_request import EvalRequest
-from sphynx.cli.recording import Recording, recorded
 from sphynx.cli.render import problems
 from sphynx.cli.render.board import Board
 from sphynx.cli.reports import Reports
 from sphynx.cli.results_view import print_batch
 from sphynx.cli.screen import Screen, mode_for
 from sphynx.engine import Need, Stop, plan_resume, run_plan
-from sphynx.engine.skills import plan_paths
+from sphynx.engine.skills import plan_paths, skill_trials
 from sphynx.errors import ExitCode, UsageError
 from sphynx.settings.server import api_key
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from sphynx.cli.recording import Recording
 
 
 def start(request: EvalRequest) -> int:
@@ -32,23 +38,39 @@ def start(request: EvalRequest) -> int:
     for note in plan.notes:
         run.err.line(problems.note_line(note, run.err.style))
     if request.dry_run:
+        from sphynx.cli import dry_run
+
         return dry_run.report(run)
     if request.self_test:
+        from sphynx.cli import self_test
+
         return self_test.report(run)
     if not api_key(os.environ) and plan.missing:
         raise missing_error(plan.missing)
-    if not skill_run.agree(run):
-        run.err.line("nothing was started")
-        return ExitCode.OK
+    if skill_trials(plan):
+        from sphynx.cli import skill_run
+
+        if not skill_run.agree(run):
+            run.err.line("nothing was started")
+            return ExitCode.OK
     stop = Stop()
 
     def say(text: str) -> None:
         run.err.line(problems.note_line(text, run.err.style))
 
-    with recorded(plan, stop, say, wanted=request.resume is None) as recording:
+    with _recorded(run, stop, say) as recording:
         if plan.missing:
             raise missing_error(plan.missing)
         return _evaluate(run, stop, recording)
+
+
+def _recorded(run: Run, stop: Stop, say: Callable[[str], None]) -> AbstractContextManager[Recording | None]:
+    """The run's batches on a server when a key for one is set."""
+    if run.request.resume is not None or not api_key(os.environ):
+        return nullcontext()
+    from sphynx.cli.recording import recorded
+
+    return recorded(run.plan, stop, say)
 
 
 def missing_error(missing: Sequence[Need]) -> UsageError:
@@ -61,6 +83,9 @@ def missing_error(missing: Sequence[Need]) -> UsageError:
 
 
 def _evaluate(run: Run, stop: Stop, recording: Recording | None) -> int:
+    # Without this, small records of trials would have all modules and plans looked through again and again.
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
     options = run.plan.options
     reports = Reports(run.request, run.plan, run.out)
 
@@ -81,4 +106,8 @@ def _evaluate(run: Run, stop: Stop, recording: Recording | None) -> int:
     if stop.stopped:
         return stopped(run, results, reports, stop.reason or "", signal_code)
     code = conclude(run, results, reports)
+    if run.request.baseline is None and not any(result.record.x.get("skill") for result in results):
+        return code
+    from sphynx.cli import skill_run
+
     return code or skill_run.finish(run, results)

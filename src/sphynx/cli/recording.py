@@ -28,7 +28,7 @@ from sphynx.journal.events import Event
 from sphynx.results.trigger import from_env
 from sphynx.schema.records import BatchRecord, TrialRecord
 from sphynx.schema.wire import RunnerBatchRequest
-from sphynx.settings.server import api_key, web_url
+from sphynx.settings.server import web_url
 
 BEAT_S = 60.0
 GIVE_UP_S = 120.0
@@ -226,17 +226,12 @@ class Recording:
 
 
 @contextmanager
-def recorded(
-    plan: LocalPlan, stop: Stop, note: Callable[[str], None], *, wanted: bool
-) -> Iterator[Recording | None]:
-    """Record what the block runs, when a server's key is set: ``None`` when it is not.
+def recorded(plan: LocalPlan, stop: Stop, note: Callable[[str], None]) -> Iterator[Recording | None]:
+    """Record what the block runs; the key of a server is set.
 
     The plan gets the keys and variables the server lends. Every batch is closed when the block ends, however
     it ends. A suite that fits no server is run all the same, and a note says that it is not recorded.
     """
-    if not wanted or api_key(os.environ) is None:
-        yield None
-        return
     with Sphynx() as sphynx:
         recording = _begun(sphynx, plan, stop, note)
         if recording is None:

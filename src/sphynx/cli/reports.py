@@ -11,7 +11,6 @@ from typing import Any
 from sphynx.cli.drive import batch_folder
 from sphynx.cli.eval_request import EvalRequest
 from sphynx.cli.out import Out
-from sphynx.cli.render.junit import junit_xml
 from sphynx.cli.render.problems import relative
 from sphynx.contracts import TrialKey
 from sphynx.engine import LocalPlan
@@ -91,6 +90,8 @@ class Reports:
     def _write_junit(self) -> None:
         if self._request.junit is not None:
             ended = [self._ended[batch_id] for batch_id in self._entries if batch_id in self._ended]
+            from sphynx.cli.render.junit import junit_xml
+
             write_file(self._request.junit, junit_xml(ended))
 
 

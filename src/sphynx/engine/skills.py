@@ -19,7 +19,6 @@ from sphynx.engine.options import LocalOptions, LocalPlan
 from sphynx.engine.plan import local_root, plan_local, plan_suites
 from sphynx.engine.splitting import remarks_on
 from sphynx.errors import UsageError
-from sphynx.importers.template import python_name
 from sphynx.suite import harness_names
 from sphynx.suite.skills.folder import (
     NOT_SHIPPED,
@@ -187,6 +186,8 @@ def _eval_file(skill: Skill, evals: Sequence[Path], request: SkillRequest) -> st
         **({"old": f"./{BEFORE}"} if request.old_ref else {}),
         **({"skip_invalid": True} if request.skip_invalid else {}),
     }
+    from sphynx.importers.template import python_name
+
     about = '"""Evals of a skill, as they were when their run was planned."""'
     lines = [about, "", "from sphynx import skill_suite", ""]
     for path in evals:

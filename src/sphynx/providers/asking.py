@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
-import httpx
+
+if TYPE_CHECKING:  # slow to import, and most evals ask nobody
+    import httpx
 
 RETRIES = 2
 CONNECT_S = 15.0
@@ -35,6 +37,8 @@ async def post_json(
     Asked up to three times while the provider is busy or cannot be reached, all within ``timeout_s``.
     ``ProviderError`` says what went wrong; ``TimeoutError`` that the time is over.
     """
+    import httpx
+
     headers = {"authorization": f"Bearer {key}", "content-type": "application/json"}
     # Halves of surrogate pairs, which agents print now and then, become question marks.
     data = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
@@ -103,6 +107,8 @@ def _refusal(status: int, text: str) -> str:
 
 
 def _host(url: str) -> str:
+    import httpx
+
     return httpx.URL(url).netloc.decode("ascii", "replace")
 
 

@@ -5,3 +5,6 @@ the process the handlers run in. So all mocks of a trial share one state, start 
 reported to the host over the private channel before its answer leaves: nothing the agent can write to holds
 the log.
 """
+
+FOLDER = ".sphynx/mocks"
+"""Where the mocks of a trial live, below its home."""

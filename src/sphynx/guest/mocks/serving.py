@@ -10,14 +10,13 @@ from typing import Any
 
 from sphynx.errors import UsageError
 from sphynx.guest import frames
+from sphynx.guest.mocks import FOLDER
 from sphynx.guest.mocks.door import Door
 from sphynx.guest.protocol import EXIT_FAILED, Outbox
 from sphynx.mocks.api_calls import ApiCalls, Budget
 from sphynx.mocks.handling import Runtime
 from sphynx.mocks.http import ApiServer
 
-FOLDER = ".sphynx/mocks"
-"""Where the relay, the door and a program per MCP server are, in the trial's home."""
 BIN = ".local/bin"
 _PROFILES = (".bash_profile", ".bash_login", ".profile", ".zprofile")
 
