@@ -11,6 +11,7 @@ from sphynx.mocks.definition import (
     Field,
     Handler,
     Said,
+    anything,
     function,
     kind_of,
     listing,
@@ -25,10 +26,6 @@ if TYPE_CHECKING:
     from sphynx.mocks.own_server import OwnServer
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
-
-
-def _any(value: Any) -> None:
-    """Schemas are looked at when the single fields are right."""
 
 
 def _method(value: Any) -> str | None:
@@ -74,7 +71,7 @@ class Endpoint(Declared):
             required=True,
         ),
         Field("description", text(high=500), "what the agent is told about it"),
-        Field("input_schema", _any, "what it takes: params, query, headers and body"),
+        Field("input_schema", anything, "what it takes: params, query, headers and body"),
         Field("responses", _responses, "a schema per status it may answer; None for no body", required=True),
         Field("handler", function, "is called with the input, gives status and body", required=True),
     )

@@ -11,6 +11,7 @@ from sphynx.mocks.definition import (
     Field,
     Handler,
     Said,
+    anything,
     function,
     kind_of,
     listing,
@@ -24,10 +25,6 @@ from sphynx.mocks.schemas import NOTHING, Adapter, SchemaError
 _FLAG = r"--[a-z0-9]+(?:-[a-z0-9]+)*"
 _OPTION_KEYS = ("description", "type", "name")
 _RESERVED = ("--help", "--version")
-
-
-def _any(value: Any) -> None:
-    """Schemas are looked at when the single fields are right."""
 
 
 class OptionFields(TypedDict, total=False):
@@ -107,8 +104,8 @@ class Command(Declared):
     fields: ClassVar[Sequence[Field]] = (
         Field("path", _path, "the words that call it, as a list", required=True),
         Field("description", text(), "its line in the help"),
-        Field("input_schema", _any, "what it takes, an object with a key per option"),
-        Field("output_schema", _any, "what it prints"),
+        Field("input_schema", anything, "what it takes, an object with a key per option"),
+        Field("output_schema", anything, "what it prints"),
         Field("options", _options, "an entry per key of the input"),
         Field("handler", function, "is called with the input", required=True),
     )

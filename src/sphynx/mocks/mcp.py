@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Required, TypedDict, Unpack
 
-from sphynx.mocks.definition import Declared, Field, Handler, Said, function, listing, repeated, text
+from sphynx.mocks.definition import (
+    Declared,
+    Field,
+    Handler,
+    Said,
+    anything,
+    function,
+    listing,
+    repeated,
+    text,
+)
 from sphynx.mocks.schemas import NOTHING, Adapter, SchemaError, adapt
 
 NAME = r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?"
 TOOL_NAME = r"[A-Za-z0-9_.-]{1,64}"
-
-
-def _any(value: Any) -> None:
-    """Schemas are looked at when the single fields are right."""
 
 
 class ToolFields(TypedDict, total=False):
@@ -50,8 +56,8 @@ class Tool(Declared):
             required=True,
         ),
         Field("description", text(), "what the agent is told about it"),
-        Field("input_schema", _any, "what it takes, an object; nothing when left out"),
-        Field("output_schema", _any, "what it gives; anything JSON can hold when left out"),
+        Field("input_schema", anything, "what it takes, an object; nothing when left out"),
+        Field("output_schema", anything, "what it gives; anything JSON can hold when left out"),
         Field("handler", function, "is called with the input", required=True),
     )
 
@@ -90,7 +96,7 @@ class Resource(Declared):
         ),
         Field("description", text(), "what the agent is told about it"),
         Field("mime_type", text(high=100), "its type, else application/json"),
-        Field("output_schema", _any, "what it holds"),
+        Field("output_schema", anything, "what it holds"),
         Field("handler", function, "gives the content", required=True),
     )
 
