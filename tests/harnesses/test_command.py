@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import textwrap
 import time
 from collections.abc import AsyncIterator
@@ -107,6 +108,28 @@ async def test_shell_commands_are_recorded_after_the_end_unless_printed(box: San
     later = [event.command for event in events[finished + 1 :] if isinstance(event, Command)]
     assert "true one" in later and "ls -l > /dev/null" in later
     assert all(event.exit_code is None for event in events[finished + 1 :] if isinstance(event, Command))
+
+
+async def test_a_zsh_is_recorded_as_a_bash_is_and_reads_its_own_files(box: Sandbox) -> None:
+    """Login shells too; startup files of the home are read and their lines are no commands of the agent."""
+    if shutil.which("zsh") is None:
+        pytest.skip("zsh is not installed")
+    for name in (".zshenv", ".zprofile", ".zlogin"):
+        await box.write(f"{box.home}/{name}", f"READ+={name}\n".encode())
+    script = """
+        zsh -c 'echo "plain $READ" >> out'
+        zsh -lc 'echo "login $READ" >> out; zsh -c "echo nested >> out"'
+    """
+    _, events = await run(box, script)
+    found = [event.command for event in events if isinstance(event, Command)]
+    assert [command for command in found if command.startswith("echo")] == [
+        'echo "plain $READ" >> out', 'echo "login $READ" >> out', "echo nested >> out",
+    ]  # fmt: skip
+    assert not [command for command in found if "READ+=" in command or "[[" in command]
+    said = (await box.read(f"{box.workspace}/out")).decode()
+    assert said == "plain .zshenv\nlogin .zshenv.zprofile.zlogin\nnested\n"
+    _, events = await run(box, "zsh -c 'echo other'", env={"ZDOTDIR": "/nowhere"})
+    assert "echo other" not in [event.command for event in events if isinstance(event, Command)]
 
 
 async def test_an_exit_code_is_recorded_and_explained_but_fails_nothing(box: Sandbox) -> None:

@@ -16,7 +16,7 @@ from sphynx.harnesses import opencode, qwen
 from sphynx.harnesses.cli_agent import MOST_FAILURES, CliAgent, Launch
 from sphynx.harnesses.installing import Recipe, TarballRecipe
 from sphynx.harnesses.transcripts.opencode import OpenCodeReader
-from sphynx.harnesses.transcripts.reading import Exit, Reader
+from sphynx.harnesses.transcripts.reading import Reader
 from sphynx.sandboxes.local.backend import LocalBackend
 from sphynx.sandboxes.local_root import LocalRoot
 
@@ -96,11 +96,3 @@ def test_words_are_told_without_the_name_of_an_error() -> None:
     assert opencode.words_of('AI_APICallError: say \\"hi\\"\\nthere') == 'say "hi" there'
     assert opencode.words_of("Error: Error: no") == "no"
     assert qwen.words_of("") is None
-
-
-def test_opencodes_log_is_no_reason() -> None:
-    """What it says beside its log is."""
-    _, outcome = OpenCodeReader().end(Exit(1, f"{FAILED}\nNo such model\n"), 0)
-    assert outcome.reason == "No such model"
-    _, outcome = OpenCodeReader().end(Exit(1, FAILED), 0)
-    assert outcome.reason == "the agent ended without an answer (exit code 1)"

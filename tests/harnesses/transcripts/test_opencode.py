@@ -9,6 +9,7 @@ import pytest
 
 from harnesses.transcripts.recordings import NOW, read, recorded
 from sphynx.harnesses.transcripts.opencode import OpenCodeReader
+from sphynx.harnesses.transcripts.reading import Exit
 from sphynx.journal.events import Command, ToolCall, Usage
 
 
@@ -87,3 +88,11 @@ class TestOpenCode:
         lines = [_part("reasoning", text="hm"), _part("text", text=""), _part("mystery"), {"type": "text"}]
         turn = read("opencode", lines)
         assert turn.messages == [] and turn.notes.thinking == 1 and turn.notes.unread_count == 2
+
+    def test_its_log_is_no_reason(self) -> None:
+        """What it says beside its log is."""
+        logged = 'timestamp=2026-12-01T01:58:42Z level=ERROR message="stream error"'
+        _, outcome = OpenCodeReader().end(Exit(1, f"{logged}\nNo such model\n"), NOW)
+        assert outcome.reason == "No such model"
+        _, outcome = OpenCodeReader().end(Exit(1, logged), NOW)
+        assert outcome.reason == "the agent ended without an answer (exit code 1)"
