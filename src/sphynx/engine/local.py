@@ -146,13 +146,14 @@ def _bundles(plan: LocalPlan) -> list[BundleRef | None]:
 
 def shared_recorder(root: LocalRoot) -> str:
     """The one shell recorder of this machine, which every trial's shells read."""
-    data = recorder.SCRIPT.encode()
-    path = root.path / f"recorder-{hashlib.sha256(data).hexdigest()[:12]}.sh"
-    if not path.exists():
-        root.path.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, data)
-        path.chmod(0o444)
-    return str(path)
+    digest = hashlib.sha256("\0".join(recorder.FILES.values()).encode()).hexdigest()
+    folder = root.path / f"recorder-{digest[:12]}"
+    if not (folder / recorder.NAME).exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in recorder.FILES.items():
+            write_atomically(folder / name, text.encode())
+            (folder / name).chmod(0o444)
+    return str(folder / recorder.NAME)
 
 
 async def _run_all(batches: Sequence[BatchRun], options: LocalOptions, stop: Stop) -> None:

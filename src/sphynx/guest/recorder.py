@@ -1,7 +1,7 @@
 """The shell recorder: which commands the agent's shells ran, one line each.
 
-:data:`SCRIPT` goes into a file that ``BASH_ENV`` names, so every non-interactive bash sources it (a zsh must
-source it itself, from ``~/.zshenv`` for example). With ``SPHYNX_TRACE_LOG`` set, its ``DEBUG`` trap appends::
+:data:`SCRIPT` goes into a file that ``BASH_ENV`` names, so every non-interactive bash sources it. Every zsh does
+so too when ``ZDOTDIR`` names the folder of :data:`FILES`. With ``SPHYNX_TRACE_LOG`` set, its ``DEBUG`` trap appends::
 
     {"at": "2026-11-30T22:38:12Z", "cwd": "/w", "argv": "cat \\"a b\\" > c", "source": "trap"}
 
@@ -74,6 +74,25 @@ else
 fi
 fi
 """
+
+NAME = "trace.sh"
+"""What ``BASH_ENV`` names; the other :data:`FILES` are looked for beside it."""
+
+# A zsh started with our ZDOTDIR reads these in place of the user's own, which each sources first. The recorder
+# comes with the last file such a shell reads, so that the lines of startup files are not taken for commands.
+_OWN = """[[ ! -r ~/%s ]] || source ~/%s
+"""
+_HERE = """[[ %s ]] || source "${${(%%):-%%x}:A:h}/trace.sh"
+"""
+
+FILES = {
+    ".zshenv": _OWN % (".zshenv", ".zshenv") + _HERE % "-o login || -o interactive",
+    ".zprofile": _OWN % (".zprofile", ".zprofile"),
+    ".zshrc": _OWN % (".zshrc", ".zshrc") + _HERE % "-o login",
+    ".zlogin": _OWN % (".zlogin", ".zlogin") + _HERE % "! -o login",
+    NAME: SCRIPT,
+}
+"""One folder's files by name, the script last: where it is, the others are too."""
 
 
 def read_trace(text: str) -> list[tuple[int, str]]:

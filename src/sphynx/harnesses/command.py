@@ -50,9 +50,11 @@ class CommandHarness:
         self._trace = f"{folder}/trace-{re.sub(r'[^A-Za-z0-9_-]+', '-', box.id)}.ndjson"
         script = setup.recorder
         if script is None:
-            script = f"{folder}/trace.sh"
-            await box.write(script, recorder.SCRIPT.encode())
+            script = f"{folder}/{recorder.NAME}"
+            for name, text in recorder.FILES.items():
+                await box.write(f"{folder}/{name}", text.encode())
         self._env = {
+            "ZDOTDIR": script.rpartition("/")[0],
             **setup.env,
             "SPHYNX_MODEL": setup.model,
             "SPHYNX_HOME": box.home,
