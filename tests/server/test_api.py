@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -14,6 +15,7 @@ from server.running import Running, running
 from sphynx.errors import SphynxError
 from sphynx.schema.operations import OPERATIONS
 from sphynx.server.api.dispatch import ALL
+from sphynx.server.encoded import Encoded
 
 COMMAND = {
     "harness": "command", "model": "m", "sandbox": "local",
@@ -310,3 +312,49 @@ def test_a_foreign_key_reads_and_changes_nothing(server: Running) -> None:
     }  # fmt: skip
     assert {*bodies, *lists, *own} == {*OPERATIONS, "evals.batches.cancel"}
     assert server.post("runner.beat", by_id, key=mine).status_code == 204
+
+
+def test_a_batch_that_is_as_it_was_is_not_sent_again(server: Running) -> None:
+    key = server.new_org("etag")
+    started = server.post("runner.start", local(trials=2), key=key).json()
+    asked = {"id": started["id"]}
+    first = server.post("evals.batches.get", asked, key=key)
+    etag = first.headers["etag"]
+    known = {"headers": {"if-none-match": etag}}
+    same = server.post("evals.batches.get", asked, key=key, **known)
+    assert (same.status_code, same.content, same.headers["etag"]) == (304, b"", etag)
+    assert server.post("evals.batches.get", asked, key=server.new_org("etag-b"), **known).status_code == 404
+    report = {"events": [], "ordinal": 1, "runId": started["runs"][0]["id"], "failure": "f"}
+    server.post("runner.report", report, key=key)
+    changed = server.post("evals.batches.get", asked, key=key, **known)
+    assert changed.status_code == 200
+    assert [one["status"] for one in changed.json()["runs"][0]["trials"]] == ["void", "queued"]
+    fits("evals.batches.get", changed)
+    server.post("runner.finish", asked, key=key)
+    known = {"headers": {"if-none-match": changed.headers["etag"]}}
+    done = server.post("evals.batches.get", asked, key=key, **known)
+    assert done.json()["status"] == "finished"
+
+
+def test_the_encoded_batches_a_server_remembers_are_bounded() -> None:
+    async def check() -> None:
+        kept = Encoded(most_bytes=100)
+        made: list[str] = []
+
+        async def get(name: str, version: str = "1") -> bytes:
+            async def make() -> tuple[str, bytes]:
+                made.append(name)
+                return version, name.encode() * 40
+
+            return await kept.get(("org", name), version, make)
+
+        await asyncio.gather(*[get("a") for _ in range(10)])
+        assert made == ["a"]
+        await get("b")
+        await get("a", "2")
+        assert made == ["a", "b", "a"]
+        await get("c")
+        await get("b")
+        assert made == ["a", "b", "a", "c", "b"]
+
+    asyncio.run(check())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Any, Protocol
 
@@ -29,6 +29,9 @@ _RETRIED = frozenset({429, 502, 503, 504})
 _PAUSES = (0.2, 1.0)
 _WAIT_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0, 15.0, 30.0, 30.0)
 _SLICE_S = 0.2
+_UNCHANGED = 304
+ETAG = "batches-etag"
+"""What a server announces that answers 304 to who has seen a batch's state."""
 
 
 class Signal(Protocol):
@@ -81,6 +84,13 @@ def reach(server: Server) -> Conversation[None]:
 
 def exchange(server: Server, what: Call, pauses: tuple[float, ...] | None = None) -> Conversation[Any]:
     """Send one call and give its typed result. Raises ``SphynxError`` with status, tag and issues."""
+    return _result(server, what, (yield from _answered(server, what, pauses)))
+
+
+def _answered(
+    server: Server, what: Call, pauses: tuple[float, ...] | None = None
+) -> Conversation[Reply | Failure | None]:
+    """Send one call, again where that is the same as once."""
     yield from reach(server)
     _refuse_unannounced(server, what)
     operation = what.operation
@@ -99,17 +109,18 @@ def exchange(server: Server, what: Call, pauses: tuple[float, ...] | None = None
             break
         yield Pause(pause)
         answer = yield request
-    return _result(server, what, answer)
+    return answer
 
 
 def wait(server: Server, batch_id: str, waiting: Waiting) -> Conversation[EvalBatch]:
     """Poll until the batch is no longer running, less often as it goes on. It is never cancelled."""
     begun = monotonic()
     interval = min(waiting.poll_interval_ms, waiting.max_interval_ms) / 1000
-    asked = call("evals.batches.get", id=batch_id)
     seen: tuple[int, int] | None = None
+    latest: _Latest | None = None
     while True:
-        batch: EvalBatch = yield from exchange(server, asked, _WAIT_PAUSES)
+        latest = yield from _read_again(server, batch_id, latest)
+        batch = latest.batch
         progress = settled(batch)
         if waiting.on_progress is not None and (progress != seen or batch.status != "running"):
             yield Tell(waiting.on_progress, batch)
@@ -125,6 +136,26 @@ def wait(server: Server, batch_id: str, waiting: Waiting) -> Conversation[EvalBa
                 hint="it was not cancelled: evals.batches.wait() goes on waiting",
             )
         yield from _rest(min(interval, left), batch_id, waiting.signal)
+
+
+@dataclass(frozen=True, slots=True)
+class _Latest:
+    """A batch as it was last read, and what its server calls that state."""
+
+    batch: EvalBatch
+    etag: str | None
+
+
+def _read_again(server: Server, batch_id: str, latest: _Latest | None) -> Conversation[_Latest]:
+    """Read a batch; one that is as it was is not sent again by a server that knows what was seen."""
+    asked = call("evals.batches.get", id=batch_id)
+    if latest is not None and latest.etag is not None and ETAG in server.extensions:
+        asked = replace(asked, headers={"if-none-match": latest.etag})
+    answer = yield from _answered(server, asked, _WAIT_PAUSES)
+    if latest is not None and isinstance(answer, Reply) and answer.status == _UNCHANGED:
+        return latest
+    etag = answer.headers.get("etag") if isinstance(answer, Reply) else None
+    return _Latest(_result(server, asked, answer), etag)
 
 
 def start_and_wait(server: Server, start: Call, waiting: Waiting) -> Conversation[EvalBatch]:

@@ -23,7 +23,9 @@ from sphynx.server.api.pages import Pages
 from sphynx.server.quiet import sweep_forever
 from sphynx.server.refusals import Refusal
 
-EXTENSIONS = ["x-sphynx", "python-bundles", "start-idempotency", "batches-cancel", "batches-link"]
+EXTENSIONS = [
+    "x-sphynx", "python-bundles", "start-idempotency", "batches-cancel", "batches-link", "batches-etag",
+]  # fmt: skip
 """What this server announces at ``/``; a client sends the additions to no other."""
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from sphynx.server.configuration import Configuration
+from sphynx.server.encoded import Encoded
 from sphynx.server.store.accounts import Actor
 from sphynx.server.store.database import Database
 from sphynx.server.vault import Vault
@@ -20,6 +21,7 @@ class Services:
     database: Database
     vault: Vault
     environ: Mapping[str, str]
+    encoded: Encoded = field(default_factory=Encoded)
 
 
 @dataclass(frozen=True, slots=True)

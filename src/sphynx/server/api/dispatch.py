@@ -48,6 +48,8 @@ def endpoint(
             raise forbidden(str(operation.permission))
         body = read_body(operation, await received(request, limit))
         result = await handler(Asked(services, actor, body, request.headers))
+        if isinstance(result, Response):
+            return result
         return Response(status_code=204) if operation.response is None else json_response(result)
 
     async def served(request: Request) -> Response:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import anyio.to_thread
+import msgspec
+from starlette.responses import Response
+
 from sphynx.schema.wire import Cursor
 from sphynx.server.api.context import Asked
 from sphynx.server.api.signing import LINK, Signer
@@ -20,10 +24,23 @@ def place(cursor: Cursor | None) -> tuple[int, str] | None:
     return None if cursor is None else (cursor.started_at_millis, cursor.id)
 
 
-async def get_batch(asked: Asked) -> dict[str, Any]:
-    """``EvalBatch``."""
+async def get_batch(asked: Asked) -> Response:
+    """``EvalBatch``, encoded once per state of the batch; 304 for who has seen that state."""
+    batch_id = asked.body.id
     async with asked.database.read() as connection:
-        return await results.batch(connection, asked.org, asked.body.id)
+        version = await results.version(connection, asked.org, batch_id)
+    etag = f'"{version}"'
+    if asked.headers.get("if-none-match") == etag:
+        return Response(status_code=304, headers={"etag": etag})
+
+    async def made() -> tuple[str, bytes]:
+        async with asked.database.read() as connection:
+            seen = await results.version(connection, asked.org, batch_id)
+            batch = await results.batch(connection, asked.org, batch_id)
+        return seen, await anyio.to_thread.run_sync(msgspec.json.encode, batch)
+
+    data = await asked.services.encoded.get((asked.org, batch_id), version, made)
+    return Response(data, headers={"etag": etag}, media_type="application/json")
 
 
 async def list_batches(asked: Asked) -> dict[str, Any]:

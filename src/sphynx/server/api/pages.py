@@ -57,7 +57,7 @@ class Pages:
             if org_id is None:
                 return _page("Sign in", _form())
             try:
-                batch = await results.batch(connection, org_id, batch_id)
+                batch = await results.batch(connection, org_id, batch_id, journals=False)
             except Refusal:
                 return _page("Not found", f"<p>There is no such batch for this key.</p>{_form()}", 404)
         return _page(f"Batch {batch['id']}", _batch(batch))

@@ -9,9 +9,9 @@ import sqlalchemy as sa
 from sphynx.redaction import Redactor
 from sphynx.server.api.context import Asked
 from sphynx.server.identifiers import iso, now_ms
+from sphynx.server.lending import PLANS
 from sphynx.server.refusals import bad_request, not_found
 from sphynx.server.reports import trial_of
-from sphynx.server.starting import PLANS
 from sphynx.server.store import batches, environment, results
 from sphynx.server.store.tables import ENDED, RUNS, TRIALS, VARIANTS
 from sphynx.settings.names import KNOWN, secret_values

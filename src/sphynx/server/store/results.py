@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import anyio.to_thread
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -23,6 +24,7 @@ from sphynx.server.store.tables import (
     SUITES,
     TRIALS,
     VARIANTS,
+    as_stored,
     expand,
 )
 
@@ -40,13 +42,40 @@ class Tried:
         self.commands = commands
 
 
-async def batch(connection: AsyncConnection, org_id: str, batch_id: str) -> dict[str, Any]:
-    """``EvalBatch`` with every run and trial; 404 when it is not this organization's."""
+async def version(connection: AsyncConnection, org_id: str, batch_id: str) -> str:
+    """A word that is another one whenever a batch has changed; 404 when it is not this organization's."""
+    counted = [
+        sa.func.count().filter(TRIALS.c.status == status) for status in ("queued", "running", *ENDED)
+    ]  # fmt: skip
+    query = (
+        sa.select(
+            BATCHES.c.status, BATCHES.c.finished_at, sa.func.sum(TRIALS.c.attempt),
+            sa.func.max(TRIALS.c.finished_at), *counted,
+        )
+        .outerjoin(TRIALS, TRIALS.c.batch_id == BATCHES.c.id)
+        .where(BATCHES.c.id == batch_id, BATCHES.c.org_id == org_id)
+        .group_by(BATCHES.c.id)
+    )  # fmt: skip
+    row = (await connection.execute(query)).first()
+    if row is None:
+        raise not_found(f'batch "{batch_id}"')
+    return ".".join("" if part is None else str(part) for part in row)
+
+
+async def batch(
+    connection: AsyncConnection, org_id: str, batch_id: str, *, journals: bool = True
+) -> dict[str, Any]:
+    """``EvalBatch`` with every run and trial; 404 when it is not this organization's.
+
+    Journals are JSON text as it is stored, for ``msgspec``, and are left empty where nobody shows them.
+    """
     query = sa.select(BATCHES).where(BATCHES.c.id == batch_id, BATCHES.c.org_id == org_id)
     row = (await connection.execute(query)).mappings().first()
     if row is None:
         raise not_found(f'batch "{batch_id}"')
-    runs = await _runs(connection, org_id, RUNS.c.batch_id == batch_id, RUNS.c.position)
+    runs = await _runs(
+        connection, org_id, RUNS.c.batch_id == batch_id, RUNS.c.position, journals=journals
+    )  # fmt: skip
     return {
         "costs": costs_of(trial["costs"] for run in runs for trial in run["trials"]),
         "failure": row["failure"],
@@ -137,6 +166,7 @@ async def _runs(
     order: Any,
     *,
     files: bool = False,
+    journals: bool = True,
 ) -> list[dict[str, Any]]:
     query = (
         sa.select(
@@ -156,21 +186,29 @@ async def _runs(
         .order_by(order)
     )  # fmt: skip
     rows = (await connection.execute(query)).mappings().all()
-    trials = await _trials(connection, [row["id"] for row in rows])
-    return [_run(row, trials.get(row["id"], []), files=files) for row in rows]
+    columns = (TRIALS.c.id, TRIALS.c.run_id, TRIALS.c.ordinal, TRIALS.c.status, TRIALS.c.result_z)
+    wanted = sa.select(*columns, *((TRIALS.c.journal_z,) if journals else ()))
+    trials = await connection.execute(
+        wanted.where(TRIALS.c.run_id.in_([row["id"] for row in rows])).order_by(TRIALS.c.ordinal)
+    )
+    # A hundred long journals take their time to expand, and others are asking meanwhile.
+    return await anyio.to_thread.run_sync(_expanded, rows, trials.mappings().all(), files)
 
 
-async def _trials(connection: AsyncConnection, run_ids: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
-    query = sa.select(TRIALS).where(TRIALS.c.run_id.in_(run_ids)).order_by(TRIALS.c.ordinal)
-    found: dict[str, list[dict[str, Any]]] = {}
-    for row in (await connection.execute(query)).mappings():
-        result = expand(row["result_z"]) or blank_trial(row["id"], row["ordinal"], row["status"])
-        result["trajectory"] = expand(row["journal_z"], [])
-        found.setdefault(row["run_id"], []).append(result)
-    return found
+def _expanded(rows: Sequence[Any], trials: Sequence[Any], files: bool) -> list[dict[str, Any]]:
+    of_run: dict[str, list[dict[str, Any]]] = {}
+    for trial in trials:
+        result = expand(trial["result_z"]) or blank_trial(trial["id"], trial["ordinal"], trial["status"])
+        result["trajectory"] = as_stored(trial.get("journal_z"))
+        of_run.setdefault(trial["run_id"], []).append(result)
+    setups: dict[str, Any] = {}
+    for row in rows:
+        if row["definition_hash"] not in setups:
+            setups[row["definition_hash"]] = setup_of(expand(row["definition_z"]), files=files)
+    return [_run(row, of_run.get(row["id"], []), setups[row["definition_hash"]]) for row in rows]
 
 
-def _run(row: Any, trials: list[dict[str, Any]], *, files: bool) -> dict[str, Any]:
+def _run(row: Any, trials: list[dict[str, Any]], setup: dict[str, Any]) -> dict[str, Any]:
     return {
         "batchId": row["batch_id"],
         "case": {"id": row["case_id"], "name": row["case_name"]},
@@ -182,7 +220,7 @@ def _run(row: Any, trials: list[dict[str, Any]], *, files: bool) -> dict[str, An
         "id": row["id"],
         "local": row["local"],
         "profileVersion": row["profile_version"],
-        "setup": setup_of(expand(row["definition_z"]), files=files),
+        "setup": setup,
         "startedAt": iso(row["started_at"]),
         "status": row["status"],
         "suite": {"id": row["suite_id"], "name": row["suite_name"] or row["suite_id"]},

@@ -6,6 +6,7 @@ import json
 import zlib
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 
 METADATA = sa.MetaData(
@@ -147,7 +148,9 @@ TRIALS = sa.Table(
     sa.Column("commands", sa.Integer, nullable=False), sa.Column("costs", sa.JSON),
     sa.Column("result_z", sa.LargeBinary), sa.Column("journal_z", sa.LargeBinary),
     _at("started_at", nullable=True), _at("finished_at", nullable=True),
-    sa.UniqueConstraint("run_id", "ordinal"), sa.Index(None, "batch_id"),
+    sa.UniqueConstraint("run_id", "ordinal"),
+    # A poll is answered from it alone, however long the journals are.
+    sa.Index(None, "batch_id", "status", "attempt", "finished_at"),
 )  # fmt: skip
 
 WORKERS = sa.Table("workers", METADATA, _id(primary_key=True), _at("seen_at"))
@@ -158,10 +161,19 @@ ENDED = ("passed", "failed", "void")
 
 def squeeze(value: Any) -> bytes:
     """A JSON value for a ``*_z`` column."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return zlib.compress(text.encode("utf-8", "replace"), 6)
+    try:
+        text = msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        # Half a surrogate pair, as a report may hold one.
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    return zlib.compress(text, 6)
 
 
 def expand(data: bytes | None, default: Any = None) -> Any:
     """What ``squeeze`` was given."""
-    return default if data is None else json.loads(zlib.decompress(data))
+    return default if data is None else msgspec.json.decode(zlib.decompress(data))
+
+
+def as_stored(data: bytes | None) -> msgspec.Raw:
+    """The same as JSON text that an encoder takes as it is; an empty list where there is none."""
+    return msgspec.Raw(b"[]" if data is None else zlib.decompress(data))
