@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import os
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -178,12 +179,91 @@ async def test_credentials_of_a_url_reach_the_server_and_nothing_else(project: P
     assert b"hunter2" not in stored
 
 
+class _Gateway(http.server.BaseHTTPRequestHandler):
+    """Git's own server behind a token in the query, where git itself adds what it asks for."""
+
+    root = ""
+    token = "query-token-12345"
+
+    def do_GET(self) -> None:
+        path, _, query = self.path.partition("?token=")
+        token, _, asked = query.partition("/")
+        if token != self.token:
+            self.send_error(403)
+            return
+        place, _, rest = asked.partition("&")
+        length = self.headers.get("Content-Length", "0")
+        env = {
+            "PATH": os.environ["PATH"], "GIT_PROJECT_ROOT": self.root, "GIT_HTTP_EXPORT_ALL": "1",
+            "PATH_INFO": f"{path}/{place}", "QUERY_STRING": rest, "REQUEST_METHOD": self.command,
+            "CONTENT_TYPE": self.headers.get("Content-Type", ""), "CONTENT_LENGTH": length,
+            "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""),
+            "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
+        }  # fmt: skip
+        body = self.rfile.read(int(length))
+        said = subprocess.run(["git", "http-backend"], input=body, env=env, capture_output=True).stdout
+        head, _, data = said.partition(b"\r\n\r\n")
+        headers = dict(line.split(": ", 1) for line in head.decode().splitlines())
+        self.send_response(int(headers.pop("Status", "200 OK").split()[0]))
+        for header in headers.items():
+            self.send_header(*header)
+        self.end_headers()
+        self.wfile.write(data)
+
+    do_POST = do_GET
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def gateway(tmp_path: Path, commits: list[str]) -> Iterator[str]:
+    bare = tmp_path / "served" / "app.git"
+    subprocess.run(["git", "clone", "-q", "--bare", str(tmp_path / "project" / "app"), str(bare)], check=True)
+    handler = type("Handler", (_Gateway,), {"root": str(bare.parent)})
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as httpd:
+        threading.Thread(target=httpd.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{httpd.server_address[1]}"
+        httpd.shutdown()
+
+
+async def test_a_token_in_a_urls_query_reaches_the_server_and_nothing_else(
+    project: Project, gateway: str, commits: list[str]
+) -> None:
+    """Neither a file below the workspace's ``.git`` nor the batch folder holds it."""
+    url = f"{gateway}/app.git?token={_Gateway.token}"
+    project.suite(f"""
+        def look(ctx):
+            import pathlib
+            held = [str(path) for path in pathlib.Path(ctx.workspace).rglob("*")
+                    if path.is_file() and b"query-tok" + b"en-12345" in path.read_bytes()]
+            return Verdict(not held, str(held))
+        demo = suite(id="demo", prompt="x", variants=[AGENT], capture_source=False, cases=[
+            case(id="newest", source=repo("{url}"), validate=look),
+            case(id="tagged", source=repo("{url}", ref="v1"), validate=look),
+            case(id="short", source=repo("{url}", ref="{commits[0][:9]}"), validate=look),
+            case(id="none", source=repo("{gateway}/none.git?token={_Gateway.token}"), validate=look),
+        ])
+    """)
+    result = await project.run()
+    *cloned, failed = result.trials
+    assert [(trial.status, trial.reason) for trial in cloned] == [("passed", None)] * 3
+    assert failed.status == "void" and "none.git" in (failed.reason or "")
+    stored = b"".join(path.read_bytes() for path in result.folder.rglob("*") if path.is_file())
+    assert _Gateway.token.encode() not in stored
+
+
 def test_credentials_are_split_off_and_known_in_every_form() -> None:
     found = split_credentials("https://robot:p%40ss-word-1@example.com:8443/a/b.git")
     assert found.url == "https://example.com:8443/a/b.git"
     assert {"p%40ss-word-1", "p@ss-word-1"} < set(found.secrets)
     assert found.env["GIT_CONFIG_KEY_0"] == "http.https://example.com:8443/.extraHeader"
     assert split_credentials("https://token-only-1@example.com/a.git").secrets[-1] == "token-only-1"
+    queried = split_credentials("https://me:p%40ss-word-1@example.com/a.git?token=t%2Fk-12345678")
+    assert queried.url == "https://example.com/a.git"
+    assert {"t/k-12345678", "t%2Fk-12345678"} < set(queried.secrets)
+    assert queried.env["GIT_CONFIG_COUNT"] == "2"
+    assert split_credentials("https://example.com/a.git").env == {}
     assert split_credentials("ssh://git@example.com/a.git").url == "ssh://git@example.com/a.git"
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os.path import normpath
 from pathlib import Path, PurePosixPath
 from time import monotonic
 from typing import Any
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit, urlunsplit
 
 from sphynx.contracts import ExecResult, Sandbox
 from sphynx.engine.workspace import host_path
@@ -46,25 +46,42 @@ class CloneUrl:
 
 
 def split_credentials(url: str) -> CloneUrl:
-    """Take user and password out of an http(s) URL. Of others, which have no use for it, a password goes."""
+    """Take user, password and query out of an http(s) URL. Others have no use for a password: it goes.
+
+    A query often is a token. Git puts it back by itself from its environment, whatever file the URL is in.
+    """
     parts = urlsplit(url)
     userinfo, _, host = parts.netloc.rpartition("@")
     user, colon, password = userinfo.partition(":")
-    if parts.scheme not in ("http", "https") or not userinfo:
+    if parts.scheme not in ("http", "https"):
         if not password:
             return CloneUrl(url)
         netloc = host if parts.scheme == "file" or not user else f"{user}@{host}"
         clean = urlunsplit((parts.scheme, netloc, parts.path, parts.query, ""))
         return CloneUrl(clean, (userinfo, password, unquote(password)))
-    basic = base64.b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode()
-    clean = urlunsplit((parts.scheme, host, parts.path, parts.query, ""))
-    secret = password if colon and password else user
-    env = {
-        "GIT_CONFIG_COUNT": "1",
-        "GIT_CONFIG_KEY_0": f"http.{parts.scheme}://{host}/.extraHeader",
-        "GIT_CONFIG_VALUE_0": f"Authorization: Basic {basic}",
-    }
-    return CloneUrl(clean, (basic, userinfo, secret, unquote(secret)), env)
+    clean = urlunsplit((parts.scheme, host, parts.path, "", ""))
+    settings: list[tuple[str, str]] = []
+    secrets: list[str] = []
+    if userinfo:
+        basic = base64.b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode()
+        secret = password if colon and password else user
+        secrets += [basic, userinfo, secret, unquote(secret)]
+        settings.append((f"http.{parts.scheme}://{host}/.extraHeader", f"Authorization: Basic {basic}"))
+    if parts.query:
+        values = [value for _, value in parse_qsl(parts.query)]
+        secrets += [parts.query, *values, *(quote(value, safe="") for value in values)]
+        settings.append((f"url.{clean}?{parts.query}.insteadOf", clean))
+    return CloneUrl(clean, tuple(secrets), _settings(settings))
+
+
+def _settings(values: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Settings as git takes them from its environment."""
+    if not values:
+        return {}
+    env = {"GIT_CONFIG_COUNT": str(len(values))}
+    for place, (key, value) in enumerate(values):
+        env |= {f"GIT_CONFIG_KEY_{place}": key, f"GIT_CONFIG_VALUE_{place}": value}
+    return env
 
 
 def git_env(host: Mapping[str, str]) -> dict[str, str]:
@@ -138,6 +155,9 @@ class _Clone:
             commit = await self.full_commit(fetched)
             await self.must("fetch", "--quiet", "--depth", "1", "origin", commit)
         await self.must("checkout", "--quiet", "--detach", "FETCH_HEAD")
+        if "GIT_CONFIG_COUNT" in self.env:
+            # Git notes there the URL it really asked, and the agent must not read that.
+            await self.box.exec(["rm", "-f", f"{self.box.workspace}/.git/FETCH_HEAD"])
 
     async def full_commit(self, refused: ExecResult) -> str:
         """Servers give out full ids only: look a short one up in a history without files."""

@@ -1,7 +1,8 @@
 """The shell recorder: which commands the agent's shells ran, one line each.
 
-:data:`SCRIPT` goes into a file that ``BASH_ENV`` names, so every non-interactive bash sources it. Every zsh does
-so too when ``ZDOTDIR`` names the folder of :data:`FILES`. With ``SPHYNX_TRACE_LOG`` set, its ``DEBUG`` trap appends::
+:data:`SCRIPT` goes into a file that ``BASH_ENV`` names, so every non-interactive bash sources it. Every zsh
+does too when ``ZDOTDIR`` names the folder of :data:`FILES`. With ``SPHYNX_TRACE_LOG`` set, its ``DEBUG`` trap
+appends::
 
     {"at": "2026-11-30T22:38:12Z", "cwd": "/w", "argv": "cat \\"a b\\" > c", "source": "trap"}
 
@@ -78,8 +79,8 @@ fi
 NAME = "trace.sh"
 """What ``BASH_ENV`` names; the other :data:`FILES` are looked for beside it."""
 
-# A zsh started with our ZDOTDIR reads these in place of the user's own, which each sources first. The recorder
-# comes with the last file such a shell reads, so that the lines of startup files are not taken for commands.
+# A zsh with our ZDOTDIR reads these in place of the user's own files, which each sources first. The recorder
+# comes with the last file such a shell reads, so that lines of startup files are not taken for commands.
 _OWN = """[[ ! -r ~/%s ]] || source ~/%s
 """
 _HERE = """[[ %s ]] || source "${${(%%):-%%x}:A:h}/trace.sh"
