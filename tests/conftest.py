@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from dockerd import Daemon
     from eval_project import Project
     from sphynx.testing.scripted_model import ScriptedModel
 
@@ -57,6 +58,14 @@ def agents_project(tmp_path: Path, agents_root: Path, model: ScriptedModel) -> P
     from harnesses.agents.real_agents import project_for
 
     return project_for(Project(tmp_path), agents_root, model)
+
+
+@pytest.fixture(scope="session")
+def docker_daemon() -> Iterator[Daemon]:
+    """A Docker daemon of this test run, with the ready image for trials."""
+    from dockerd import running
+
+    yield from running()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -88,6 +88,20 @@ class Sandbox(Protocol):
         """Read at most ``limit`` bytes; ``FileNotFoundError`` when it is not there."""
         ...
 
+    async def upload(self, source: Path, path: str) -> None:
+        """Copy the folder ``source`` of this machine to the folder ``path``, which is made where it is missing.
+
+        Modes and links are kept; what is there under the same names is replaced. ``OSError`` says what failed.
+        """
+        ...
+
+    async def download(self, path: str, target: Path) -> None:
+        """Copy the folder ``path`` to the folder ``target`` of this machine, made where it is missing.
+
+        As ``upload`` does it; pipes, sockets and devices are left out, and no link is followed on either side.
+        """
+        ...
+
     async def close(self) -> None:
         """Kill every process of the trial and remove its files. Safe to call twice."""
         ...

@@ -11,6 +11,7 @@ from sphynx.suite import harness_names as variant_names
 
 SANDBOXES: dict[str, str] = {
     "local": "sphynx.sandboxes.local:LocalBackend",
+    "docker": "sphynx.sandboxes.docker:DockerBackend",
 }
 
 HARNESSES: dict[str, str] = {

@@ -9,7 +9,18 @@ Each check is an ``async`` function that takes a fresh sandbox and asserts; ``ru
 They need a POSIX system inside, with ``bash`` and the usual small programs.
 """
 
-from sphynx.sandboxes.conformance import ending, files, lifetime, streams, surroundings
+from sphynx.sandboxes.conformance import ending, files, folders, lifetime, streams, surroundings
 from sphynx.sandboxes.conformance.checks import CHECKS, SPEC, Check, run
 
-__all__ = ["CHECKS", "SPEC", "Check", "ending", "files", "lifetime", "run", "streams", "surroundings"]
+__all__ = [
+    "CHECKS",
+    "SPEC",
+    "Check",
+    "ending",
+    "files",
+    "folders",
+    "lifetime",
+    "run",
+    "streams",
+    "surroundings",
+]

@@ -40,9 +40,31 @@ async def keep_nothing(box: Sandbox) -> None:
 
 @check
 async def large_output_is_counted(box: Sandbox) -> None:
-    """Ten million bytes pass, however few are kept."""
-    done = await sh(box, "head -c 10000000 /dev/zero", keep=1000)
-    assert (done.exit_code, done.stdout_bytes, len(done.stdout)) == (0, 10_000_000, 1000)
+    """Two hundred million bytes pass, however few are kept."""
+    done = await sh(box, "head -c 200000000 /dev/zero", keep=1000)
+    assert (done.exit_code, done.stdout_bytes, len(done.stdout)) == (0, 200_000_000, 1000)
+
+
+@check
+async def large_output_is_heard(box: Sandbox) -> None:
+    """Of two hundred million bytes a callback gets every one, and memory holds few of them."""
+    heard = most = 0
+
+    def hear(chunk: bytes) -> None:
+        nonlocal heard, most
+        heard += len(chunk)
+        most = max(most, len(chunk))
+
+    done = await sh(box, "head -c 200000000 /dev/zero; echo over >&2", keep=1000, on_stdout=hear)
+    assert (heard, done.stdout_bytes, done.stderr) == (200_000_000, 200_000_000, b"over\n")
+    assert most < 20_000_000
+
+
+@check
+async def not_utf8_from_files(box: Sandbox) -> None:
+    """Names and contents that are not UTF-8 pass through commands unchanged."""
+    done = await sh(box, r"printf 'x\377' > $'n\377'; ls | tail -c 3; cat $'n\377'")
+    assert done.stdout == b"n\xff\nx\xff"
 
 
 @check

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import tempfile
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Any
 
 from sphynx.contracts import ExecResult, GuestRequest, OnChunk, OnFrame
 from sphynx.errors import StageError
+from sphynx.sandboxes import trees
 from sphynx.sandboxes.local import wire
 from sphynx.sandboxes.local.interpreter import guest_command
 from sphynx.sandboxes.local.jobs import Job, Runner, frame_lines, result
@@ -168,6 +170,36 @@ class LocalBox:
         if min(size, size if limit is None else limit) > _LARGE:
             return await asyncio.to_thread(_read, fd, limit)
         return _read(fd, limit)
+
+    async def upload(self, source: Path, path: str) -> None:
+        """Copy a folder of this machine into the trial; see ``contracts.Sandbox``."""
+        await asyncio.to_thread(self._upload, source, path)
+
+    def _upload(self, source: Path, path: str) -> None:
+        with trees.opened(str(source)) as outside, tempfile.TemporaryFile() as packed:
+            trees.pack(outside, packed)
+            packed.seek(0)
+            inside = self._folders.folder(path, make=True)
+            try:
+                trees.unpack(packed, inside)
+            finally:
+                os.close(inside)
+
+    async def download(self, path: str, target: Path) -> None:
+        """Copy a folder of the trial out of it; see ``contracts.Sandbox``."""
+        await asyncio.to_thread(self._download, path, target)
+
+    def _download(self, path: str, target: Path) -> None:
+        inside = self._folders.folder(path)
+        try:
+            with tempfile.TemporaryFile() as packed:
+                trees.pack(inside, packed)
+                packed.seek(0)
+                target.mkdir(parents=True, exist_ok=True)
+                with trees.opened(str(target)) as outside:
+                    trees.unpack(packed, outside)
+        finally:
+            os.close(inside)
 
     async def close(self) -> None:
         """Kill every process of the trial and remove its files. Goes on when the caller is cancelled."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 _MOST_LINKS = 40
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_LISTED = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -55,6 +56,16 @@ class Folders:
         finally:
             walk.close()
 
+    def folder(self, path: str, *, make: bool = False) -> int:
+        """A descriptor of the folder at ``path``, which can be listed; ``make`` makes what is missing."""
+        if "\0" in path:
+            raise leaves(path)
+        walk = _Walk(self, path, make)
+        try:
+            return walk.folder()
+        finally:
+            walk.close()
+
 
 class _Walk:
     """One walk: a stack of open folders, from a root to where it stands, and the parts still to go."""
@@ -92,6 +103,15 @@ class _Walk:
                         raise OSError(problem.errno, problem.strerror, self._path) from None
                     self._follow(part)
         raise IsADirectoryError(errno.EISDIR, "is a folder", self._path)
+
+    def folder(self) -> int:
+        while self._rest:
+            part = self._rest.pop(0)
+            if part == "..":
+                self._up()
+            else:
+                self._down(part)
+        return os.open(".", _LISTED, dir_fd=self._stack[-1])
 
     def _up(self) -> None:
         if len(self._stack) == 1:

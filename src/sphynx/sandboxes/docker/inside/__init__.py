@@ -1,0 +1,1 @@
+"""What runs inside a container: its first process and the program behind a call. Standard library only."""
