@@ -172,6 +172,7 @@ ERRORS = {
     "name": ("import os\nos.environ['NOT_THERE']\n", "x_eval.py:2: KeyError: 'NOT_THERE'"),
     "syntax": ("X = 1\ndef f(:\n", "x_eval.py:2: SyntaxError: invalid syntax"),
     "exit": ("\n\nimport sys\nsys.exit(3)\n", "x_eval.py:4: SystemExit: 3"),
+    "at once": ("import os\nos._exit(0)\n", "x_eval.py:2: Exited: os._exit(0) while the file is imported"),
     "empty": ("raise RuntimeError\n", "x_eval.py:1: RuntimeError"),
     "module": ("import nowhere\n", "x_eval.py:1: ModuleNotFoundError: No module named 'nowhere'"),
     "library": ("import json\n\njson.loads('[')\n", "x_eval.py:3: JSONDecodeError: Expecting value: "),
@@ -282,3 +283,28 @@ def test_an_error_that_cannot_say_what_it_is_still_has_its_place(write) -> None:
     root = write({"odd_eval.py": odd})
     with pytest.raises(CompileError, match=r"odd_eval.py:5: Odd$"):
         load_suites(root / "odd_eval.py")
+
+
+def test_only_this_process_is_kept_from_ending_and_only_while_it_imports(write) -> None:
+    """A child that the import forks ends as ever; a name kept from the import ends the process later."""
+    root = write(
+        {
+            "x_eval.py": SUITE
+            + """
+import os
+from os import _exit as kept
+child = os.fork()
+if not child:
+    os._exit(7)
+status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+smoke.given["name"] = str(status)
+smoke.given["kept"] = kept
+"""
+        }
+    )
+    (suite,), _ = load_suites(root / "x_eval.py")
+    assert suite.given["name"] == "7"
+    child = os.fork()
+    if not child:
+        suite.given["kept"](9)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
+from sphynx.compiler.exiting import kept_alive
 from sphynx.compiler.frames import user_error
 from sphynx.compiler.project import Layout, absolute, is_local, layout, project_root
 from sphynx.errors import CompileError
@@ -73,7 +74,7 @@ def load(path: Path, root: Path | None = None, *, cwd: Path | None = None) -> Lo
 def _run(place: Layout, cwd: Path) -> Loaded:
     threads, children, started = _threads(), _children(), time.monotonic()
     try:
-        with contextlib.redirect_stdout(sys.stderr):
+        with contextlib.redirect_stdout(sys.stderr), kept_alive():
             module = importlib.import_module(place.module)
     except KeyboardInterrupt:
         raise
