@@ -64,6 +64,20 @@ def test_a_run_is_reported_everywhere_it_was_asked_for(tmp_path: Path, skill: Pa
     assert grades["differences"] == []
 
 
+def test_copies_of_skills_go_with_their_batches(tmp_path: Path, skill: Path) -> None:
+    """A copy is as old as the newest batch that ran it; nothing else is removed."""
+    assert sphynx(tmp_path, *RUN).returncode == 0
+    (copy,) = (tmp_path / ".sphynx" / "skills").iterdir()
+    os.utime(copy, (0, 0))
+    listed = sphynx(tmp_path, "clean").stdout
+    assert "copies of skills" in listed and copy.name in listed
+    kept = sphynx(tmp_path, "clean", "--batches", "--older-than", "1", "--yes")
+    assert kept.returncode == 0 and copy.is_dir(), "the batch is of today"
+    done = sphynx(tmp_path, "clean", "--batches", "--yes")
+    assert "removed 2 folders" in done.stderr
+    assert not copy.exists() and (skill / "SKILL.md").is_file()
+
+
 def test_what_was_accepted_gates_with_exit_code_2(tmp_path: Path, skill: Path) -> None:
     """Accept, still holds, no longer holds; a batch is a baseline too."""
     assert sphynx(tmp_path, *RUN).returncode == 0

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sphynx.engine import list_batches
@@ -22,7 +23,7 @@ _BUSY_S = 3_600.0
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Something that may go: ``kind`` is ``batch`` or the folder of the local root it lies in."""
+    """Something that may go: ``kind`` is ``batch``, ``skill`` or the folder of the local root it lies in."""
 
     kind: str
     path: Path
@@ -57,7 +58,7 @@ def _walk(path: Path) -> Iterator[os.DirEntry[str]]:
 
 
 def batches(cwd: Path, now: float | None = None) -> list[Entry]:
-    """The recorded batches of the project ``cwd`` lies in, newest first."""
+    """The recorded batches of the project ``cwd`` lies in, newest first, and copies of skills they ran."""
     now = time.time() if now is None else now
     home = next((root for root in (cwd, *cwd.parents) if batches_folder(root).is_dir()), None)
     if home is None:
@@ -66,6 +67,22 @@ def batches(cwd: Path, now: float | None = None) -> list[Entry]:
     for folder in list_batches(home):
         age = now - _last_use(folder)
         found.append(Entry("batch", folder, size_of(folder), age, busy=_unfinished(folder) and age < _BUSY_S))
+    return found + _skills(home, found, now)
+
+
+def _skills(home: Path, batches: Sequence[Entry], now: float) -> list[Entry]:
+    """Copies of skills: each is as old as the newest batch that ran it, which needs it to be resumed."""
+    used: dict[Path, Entry] = {}
+    for entry in sorted(batches, key=lambda entry: entry.age_s, reverse=True):
+        path = (home / _eval_file(entry.path)).parent
+        used[path] = replace(entry, busy=entry.busy or (path in used and used[path].busy))
+    found: list[Entry] = []
+    folder = home / ".sphynx" / "skills"
+    for path in sorted(folder.iterdir()) if folder.is_dir() else []:
+        age, by = now - path.lstat().st_mtime, used.get(path)
+        found.append(
+            Entry("skill", path, size_of(path), min(age, by.age_s) if by else age, busy=bool(by and by.busy))
+        )
     return found
 
 
@@ -91,6 +108,15 @@ def _last_use(folder: Path) -> float:
     return max(times)
 
 
+def _eval_file(folder: Path) -> str:
+    """The eval file a batch ran, from its project's root; empty when it does not say."""
+    try:
+        path = json.loads((folder / "batch.json").read_bytes())["x"]["path"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    return path if isinstance(path, str) else ""
+
+
 def _unfinished(folder: Path) -> bool:
     try:
         return b'"status":"running"' in (folder / "batch.json").read_bytes().replace(b" ", b"")
@@ -100,7 +126,7 @@ def _unfinished(folder: Path) -> bool:
 
 def remove(entry: Entry, root: LocalRoot) -> None:
     """Move an entry aside and delete it, so that nobody meets half of it. ``SphynxError`` when it stays."""
-    if entry.kind == "batch":
+    if entry.kind in ("batch", "skill"):
         aside = entry.path.with_name(f".going-{secrets.token_hex(6)}")
     else:
         aside = root.staging / f"retired-{secrets.token_hex(8)}"

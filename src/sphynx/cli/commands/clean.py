@@ -12,7 +12,10 @@ from sphynx.errors import ExitCode, UsageError
 
 
 def clean(
-    batches: Annotated[bool, typer.Option("--batches", help="Recorded batches of this project")] = False,
+    batches: Annotated[
+        bool,
+        typer.Option("--batches", help="Recorded batches of this project, and copies of skills they ran"),
+    ] = False,
     caches: Annotated[
         bool, typer.Option("--caches", help="Agent installs, case caches and download caches of this machine")
     ] = False,

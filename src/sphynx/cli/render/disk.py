@@ -13,6 +13,7 @@ from sphynx.cli.render.text import cut_left, pad, width
 
 _TITLES = {
     "batch": "recorded batches",
+    "skill": "copies of skills",
     "harness": "agent installs",
     "cache": "case caches",
     "packages": "download caches",
@@ -28,7 +29,11 @@ def entry_lines(entries: Sequence[Entry], style: Style) -> list[str]:
         if not own:
             continue
         total = figures.bytes_size(sum(entry.bytes for entry in own))
-        folder = home_relative(own[0].path.parent) if kind != "batch" else relative(str(own[0].path.parent))
+        folder = (
+            relative(str(own[0].path.parent))
+            if kind in ("batch", "skill")
+            else home_relative(own[0].path.parent)
+        )
         lines.append(f"{style.paint(title, 'bold')}   {total} in {folder}")
         names = [cut_left(entry.path.name, style.width - 40) for entry in own]
         sizes = [figures.bytes_size(entry.bytes) for entry in own]
