@@ -13,7 +13,7 @@ import mariner
 import pytest
 
 from sphynx.cli.render import skill as rendering
-from sphynx.engine import BatchResult, LocalOptions, read_batch, run_plan
+from sphynx.engine import BatchResult, LocalOptions, plan_resume, read_batch, run_local, run_plan
 from sphynx.engine.skill_evidence import newest_skill_batches, skill_trials_of
 from sphynx.engine.skills import SkillRequest, judge_calls, plan_paths
 from sphynx.errors import UsageError
@@ -246,3 +246,36 @@ async def test_an_isolated_agent_finds_no_answers_anywhere_and_the_skill_only_in
     places = [path for one in mariner.Mariner.seen for path in one.get("found", ())]
     assert found == [0, 0, 0, 1]
     assert places[0].endswith(".agents/skills/tide-table/SKILL.md")
+
+
+@pytest.mark.anyio
+async def test_the_library_runs_a_skill_as_the_command_does(home: Path) -> None:
+    """``run_local`` takes a skill's folder or evals file, with the agents and arms of its ``skills``."""
+    request = replace(SEES, limit=1)
+    results = await run_local("tide-table/evals/evals.json", options(home, trials=1), skills=request)
+    labels = sorted(trial.variant for result in results for trial in result.trials)
+    assert len({trial.case_id for result in results for trial in result.trials}) == 1
+    assert [label.rpartition("@")[2] for label in labels] == ["with-skill", "without-skill"], labels
+
+
+@pytest.mark.anyio
+async def test_a_run_of_a_skill_goes_on_where_it_was_cut_off(home: Path) -> None:
+    """From the copy its batch keeps, though the skill itself has changed; the report counts all trials."""
+    results, before = await run(home, SEES)
+    (batch,) = results
+    lost = sorted(batch.folder.glob("trials/*/trial.json"))[::2]
+    kept = {
+        path: path.read_bytes() for path in batch.folder.rglob("*") if path.is_file() and path not in lost
+    }
+    for path in lost:
+        path.unlink()
+    (home / "tide-table" / "SKILL.md").write_text("---\nname: tide-table\ndescription: other\n---\n")
+    plan = plan_resume(batch.record.id, options(home))
+    assert sum(suite.remaining for suite in plan.suites) == len(lost) > 0
+    (again,) = await run_plan(plan)
+    assert len(again.trials) == len(batch.trials)
+    assert len({(t.case_id, t.variant, t.ordinal) for t in again.trials}) == len(batch.trials)
+    held = {path: path.read_bytes() for path in kept if path.name != "batch.json"}
+    assert held == {path: data for path, data in kept.items() if path.name != "batch.json"}
+    (after,) = skill_reports(skill_trials_of([read_batch(again.folder)]))
+    assert [row.text for row in after.agents[0].criteria] == [r.text for r in before[0].agents[0].criteria]

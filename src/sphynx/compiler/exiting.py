@@ -1,4 +1,4 @@
-"""An eval file that ends the process while it is imported is wrong, and must not decide how a command ends."""
+"""An eval file that ends the process at its import is wrong, and must not decide how a command ends."""
 
 from __future__ import annotations
 

@@ -14,7 +14,8 @@ from sphynx.contracts import BundleRef, ResultSink, SandboxBackend
 from sphynx.engine.batch import BatchRun
 from sphynx.engine.batch_folder import write_atomically
 from sphynx.engine.options import BatchResult, LocalOptions, LocalPlan
-from sphynx.engine.plan import local_root, plan_local
+from sphynx.engine.plan import local_root
+from sphynx.engine.skills import SkillRequest, plan_paths
 from sphynx.engine.stop import Stop
 from sphynx.engine.trial import Machine, TrialJob
 from sphynx.errors import SphynxError, UsageError
@@ -55,10 +56,13 @@ async def run_local(
     what: str | os.PathLike[str] | Suite | Sequence[str | os.PathLike[str] | Suite] = (),
     options: LocalOptions | None = None,
     *,
+    skills: SkillRequest | None = None,
     sinks: Sequence[ResultSink] = (),
     stop: Stop | None = None,
 ) -> list[BatchResult]:
-    """Plan and run eval files, folders or ``Suite`` objects on this machine, and give the results.
+    """Plan and run eval files, skills, folders or ``Suite`` objects on this machine, and give the results.
+
+    ``skills`` says which agents and arms the skills among the paths are run with.
 
     A ``Suite`` object must stand at the top level of the file it was made in, since its functions run in a
     process of their own. Nothing given: every eval file below the current folder.
@@ -68,7 +72,7 @@ async def run_local(
     suites = [item for item in items if isinstance(item, Suite)]
     paths = [item for item in items if not isinstance(item, Suite)]
     paths += list(dict.fromkeys(suite.file for suite in suites))
-    plan = plan_local(paths, options)
+    plan = plan_paths(paths, options, skills or SkillRequest())
     if suites:
         plan = _only(plan, suites, {Path(item).resolve() for item in items if not isinstance(item, Suite)})
     return await run_plan(plan, sinks, stop)
@@ -77,10 +81,12 @@ async def run_local(
 def _only(plan: LocalPlan, suites: Sequence[Suite], files: set[Path]) -> LocalPlan:
     """The plan without suites that share a file with a wanted one but were not asked for."""
     wanted = {(Path(suite.file).resolve(), suite.id) for suite in suites}
+    shared = {path for path, _ in wanted}
     kept = []
     for planned in plan.suites:
         path = planned.compiled.path.resolve()
-        if (path, planned.compiled.suite.id) in wanted or any(f in files for f in (path, *path.parents)):
+        asked = (path, planned.compiled.suite.id) in wanted or any(f in files for f in (path, *path.parents))
+        if asked or path not in shared:
             kept.append(planned)
     found = {(planned.compiled.path.resolve(), planned.compiled.suite.id) for planned in kept}
     for path, suite_id in wanted - found:
@@ -96,11 +102,12 @@ def run_local_sync(
     what: str | os.PathLike[str] | Suite | Sequence[str | os.PathLike[str] | Suite] = (),
     options: LocalOptions | None = None,
     *,
+    skills: SkillRequest | None = None,
     sinks: Sequence[ResultSink] = (),
     stop: Stop | None = None,
 ) -> list[BatchResult]:
     """``run_local`` for code that is not async."""
-    return asyncio.run(run_local(what, options, sinks=sinks, stop=stop))
+    return asyncio.run(run_local(what, options, skills=skills, sinks=sinks, stop=stop))
 
 
 async def _run_batches(
