@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +29,7 @@ smoke = suite(
     cases=[
         case(id="writes-hello", variables={"task": "write it"}, validate=[says_hello]),
         case(id="has-file", variables={"task": "write it"}, validate=command("test -f hello.txt")),
+        *[case(id=f"more-{n}", variables={"task": "write it"}, validate=[says_hello]) for n in range(MORE)],
     ],
     variants=[variant(harness="command", model="m", profile={"name": "mine", "dir": "./mine"})],
     trials=TRIALS,
@@ -57,13 +58,14 @@ class Whole:
             capture_output=True, timeout=120,
         )  # fmt: skip
 
-    def more_workers(self, data: Path) -> subprocess.Popen[bytes]:
+    def more_workers(self, data: Path, jobs: int = 2) -> subprocess.Popen[bytes]:
         """A ``sphynx worker`` on the server's database."""
         env = {**clean_env(data.parent), "SPHYNX_DATABASE_URL": self.database_url}
         with self.log.open("a") as file:
             return subprocess.Popen(
-                [SPHYNX, "worker", "--data", str(data), "--jobs", "2", "--no-isolate"], stderr=file, env=env
-            )
+                [SPHYNX, "worker", "--data", str(data), "--jobs", str(jobs), "--no-isolate"],
+                stderr=file, env=env,
+            )  # fmt: skip
 
     def worker_pid(self) -> int:
         """The child of the server that runs trials."""
@@ -79,16 +81,20 @@ class Whole:
         raise AssertionError("there is no worker")
 
 
+KEPT = ("PATH", "LANG", "TMPDIR", "XDG_RUNTIME_DIR", "COVERAGE_PROCESS_START")
+
+
 def clean_env(home: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("SPHYNX_")}
+    """What a program needs, and nothing that tells where the tests run: CI is recorded as a trigger."""
+    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
     return {**kept, "SPHYNX_LOCAL_ROOT": str(home / ".local-root"), "HOME": str(home)}
 
 
-def project(folder: Path, run: str, *, trials: int = 1, variables: str = "[]") -> Path:
+def project(folder: Path, run: str, *, trials: int = 1, variables: str = "[]", cases: int = 2) -> Path:
     """A folder with one eval file whose agent is the shell command ``run``."""
     (folder / "mine").mkdir(parents=True, exist_ok=True)
     (folder / "pyproject.toml").touch()
-    (folder / "smoke_eval.py").write_text(EVAL.replace("TRIALS", str(trials)))
+    (folder / "smoke_eval.py").write_text(EVAL.replace("TRIALS", str(trials)).replace("MORE", str(cases - 2)))
     manifest = f'{{"run": "sh run.sh", "variables": {variables}}}'
     (folder / "mine" / "profile.json").write_text(manifest)
     (folder / "mine" / "workspace").mkdir(exist_ok=True)
@@ -97,11 +103,13 @@ def project(folder: Path, run: str, *, trials: int = 1, variables: str = "[]") -
 
 
 @contextmanager
-def whole(data: Path, *args: str, key: str = "", database_url: str = "") -> Iterator[Whole]:
-    """Start a server and stop it in order."""
+def whole(
+    data: Path, *args: str, key: str = "", database_url: str = "", environ: Mapping[str, str] | None = None
+) -> Iterator[Whole]:
+    """Start a server, with more variables than it needs, and stop it in order."""
     data.mkdir(parents=True, exist_ok=True)
     log = data.parent / f"{data.name}.log"
-    env = clean_env(data.parent)
+    env = {**clean_env(data.parent), **(environ or {})}
     if database_url:
         env["SPHYNX_DATABASE_URL"] = database_url
     command = [SPHYNX, "serve", "--data", str(data), "--port", "0", "--allow-local-sandbox", "--jobs", "3"]

@@ -7,6 +7,7 @@ stored is ever unpickled.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import secrets
 import socket
@@ -29,6 +30,7 @@ TRIALS = "trials"
 MOST_BYTES = 64_000
 _POLL_S = 0.3
 _STRAY_S = 15.0
+_LOG = logging.getLogger("sphynx.worker")
 _UNDER_WAY = ("PENDING", "ENQUEUED", "DELAYED")
 
 TrialStep = Callable[[str], Awaitable[str]]
@@ -84,7 +86,7 @@ class Durable:
             "name": NAME,
             "executor_id": executor,
             "application_version": VERSION,
-            "log_level": "ERROR",
+            "log_level": "CRITICAL",  # its errors come with texts and tracebacks; ours say the same in a line
             "serializer": Json(),
         }
         if normal(url).startswith("sqlite"):
@@ -173,6 +175,10 @@ class Durable:
         self._here[workflow_id] += 1
         try:
             yield
+        except Exception as error:
+            # Put back as a stray, or begun again with its batch.
+            _LOG.warning("a workflow broke off", extra={"id": workflow_id, "error": type(error).__name__})
+            raise
         finally:
             self._here[workflow_id] -= 1
             self._here = +self._here

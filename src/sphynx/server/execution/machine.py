@@ -261,10 +261,12 @@ class TrialRunner:
     ) -> None:
         async def keep() -> None:
             async with self._database.write() as connection:
-                await batches.settle_trial(
+                first = await batches.settle_trial(
                     self._database, connection, trial_id, result, journal,
                     harness_version=harness_version, attempt=attempt,
                 )  # fmt: skip
+            if not first:
+                _LOG.info("a result came too late", extra={"trial": trial_id, "attempt": attempt})
 
         # A result that is there is worth a moment's wait to a worker that is being stopped.
         with anyio.move_on_after(_SETTLE_S, shield=True):

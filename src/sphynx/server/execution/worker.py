@@ -31,7 +31,7 @@ from sphynx.server.vault import open_vault
 
 BEAT_S = 2.0
 DEAD_S = 15.0
-_LOOK_S = 0.5
+_LOOK_S = 0.3
 _CLOSE_S = 8.0
 _TIDY_S = 30.0
 _FORGET_MS = 3_600_000
@@ -104,13 +104,17 @@ class Worker:
         await self.trials.backends.tidy(everything=True)
 
     async def _again(self, what: Callable[[], Awaitable[None]], seconds: float) -> None:
+        failed = False
         while True:
             try:
                 await what()
+                failed = False
             except Exception as error:
                 # A database that is away for a moment must not end the worker.
                 self._trusted_from = monotonic() + _TRUST_S
-                _LOG.warning("a look failed", extra={"error": type(error).__name__})
+                if not failed:
+                    _LOG.warning("a look failed", extra={"error": type(error).__name__})
+                failed = True
             await anyio.sleep(seconds)
 
     async def _look(self) -> None:

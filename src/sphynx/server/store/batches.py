@@ -28,7 +28,7 @@ class VariantToRun:
 
 @dataclass(frozen=True, slots=True)
 class NewBatch:
-    """A batch to create: every case on every variant, ``trials`` times."""
+    """A batch to create: every case on its variants, ``trials`` times. ``variants`` has them by case id."""
 
     org_id: str
     suite_id: str
@@ -159,6 +159,10 @@ async def settle_trial(
     ``result`` is an ``EvalTrial`` without its trajectory, ``journal`` the trajectory. With ``attempt``, a
     worker that was thought dead and whose trial was taken from it records nothing.
     """
+    if not database.sqlite:
+        # The batch first, as whoever ends it does: two last trials that end at once must see each other.
+        batch_id = sa.select(TRIALS.c.batch_id).where(TRIALS.c.id == trial_id).scalar_subquery()
+        await connection.execute(sa.select(BATCHES.c.id).where(BATCHES.c.id == batch_id).with_for_update())
     mine = sa.true() if attempt is None else TRIALS.c.attempt == attempt
     changed = await connection.execute(
         sa.update(TRIALS)
@@ -177,15 +181,12 @@ async def settle_trial(
         await connection.execute(
             sa.update(RUNS).where(RUNS.c.id == row.run_id, known).values(harness_version=harness_version)
         )
-    await _roll_up(database, connection, row.run_id, row.batch_id)
+    await _roll_up(connection, row.run_id, row.batch_id)
     return True
 
 
-async def _roll_up(database: Database, connection: AsyncConnection, run_id: str, batch_id: str) -> None:
+async def _roll_up(connection: AsyncConnection, run_id: str, batch_id: str) -> None:
     """Close the run and the batch when nothing of them is left, and keep the batch's counts true."""
-    if not database.sqlite:
-        # Two last trials of a batch that end at once must see each other.
-        await connection.execute(sa.select(BATCHES.c.id).where(BATCHES.c.id == batch_id).with_for_update())
     run_counts = await _counts(connection, TRIALS.c.run_id == run_id)
     if not run_counts["open"]:
         await connection.execute(
@@ -193,6 +194,10 @@ async def _roll_up(database: Database, connection: AsyncConnection, run_id: str,
             .where(RUNS.c.id == run_id, RUNS.c.status == "running")
             .values(status="finished", finished_at=now_ms())
         )
+    await _count(connection, batch_id)
+
+
+async def _count(connection: AsyncConnection, batch_id: str) -> None:
     counts = await _counts(connection, TRIALS.c.batch_id == batch_id)
     values: dict[str, Any] = {
         "passed": counts["passed"],
@@ -234,9 +239,17 @@ async def end_early(database: Database, connection: AsyncConnection, batch_id: s
     query = sa.select(TRIALS.c.id, TRIALS.c.ordinal).where(
         TRIALS.c.batch_id == batch_id, TRIALS.c.status.not_in(ENDED)
     )
-    for row in (await connection.execute(query)).all():
-        result = blank_trial(row.id, row.ordinal, "void", failure)
-        await settle_trial(database, connection, row.id, result, [])
+    left = (await connection.execute(query)).all()
+    if left:
+        still_open = [TRIALS.c.status != status for status in ENDED]
+        voided = sa.update(TRIALS).where(TRIALS.c.id == sa.bindparam("row"), *still_open)
+        nothing = {"status": "void", "commands": 0, "journal_z": squeeze([]), "finished_at": now_ms()}
+        results = [
+            {"row": row.id, "result_z": squeeze(blank_trial(row.id, row.ordinal, "void", failure)), **nothing}
+            for row in left
+        ]
+        await connection.execute(voided, results)
+    await _count(connection, batch_id)
     await connection.execute(
         sa.update(RUNS)
         .where(RUNS.c.batch_id == batch_id, RUNS.c.status == "running")
