@@ -358,3 +358,32 @@ def test_the_encoded_batches_a_server_remembers_are_bounded() -> None:
         assert made == ["a", "b", "a", "c", "b"]
 
     asyncio.run(check())
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "path"),
+    [
+        (
+            "evals.batches.list",
+            {"cursor": {"id": "b", "startedAtMillis": True}},
+            ["cursor", "startedAtMillis"],
+        ),
+        ("runner.start", {**local(), "checksIn": 1}, ["checksIn"]),
+        (
+            "runner.report",
+            {
+                "events": [{"_tag": "Finished", "at": "5", "reason": "r"}],
+                "ordinal": 1,
+                "runId": "r",
+                "failure": "f",
+            },
+            ["events", 0, "at"],
+        ),
+        ("runner.report", {"events": [], "ordinal": True, "runId": "r", "failure": "f"}, ["ordinal"]),
+    ],
+)
+def test_nothing_in_a_body_is_converted(server: Running, name: str, body: Any, path: list[Any]) -> None:
+    """Not in shapes that requests share with answers, where clients are lenient, either."""
+    response = server.post(name, body)
+    assert (response.status_code, response.json()["_tag"]) == (400, "HttpApiDecodeError")
+    assert response.json()["issues"][0]["path"] == path

@@ -119,7 +119,8 @@ def test_schemathesis_finds_nothing_against_the_openapi_document(tmp_path: Path)
         done = subprocess.run(
             command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=SECONDS + 300
         )
-        assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-2_000:]
+        lines = (line[:1_000] for line in done.stdout.splitlines())
+        assert done.returncode == 0, "\n".join(lines)[:20_000] + done.stderr[-2_000:]
         print(done.stdout[-1_500:])
         statuses = {name: answered(told, name) for name in ALL}
         assert not [name for name, found in statuses.items() if any(status >= 500 for status in found)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from sphynx.schema.wire.checks import StoredSourceFile
 from sphynx.schema.wire.names import Harness, Sandbox
@@ -18,9 +18,6 @@ TriggerSource: TypeAlias = Literal["dashboard", "api", "cli", "ci", "mcp"]
 
 class Cursor(Answer):
     """An opaque place in a list; send it back as it came."""
-
-    # A request carries it too, and there nothing is converted.
-    model_config = ConfigDict(strict=True)
 
     id: str
     name: Maybe[str] = None

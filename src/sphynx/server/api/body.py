@@ -49,7 +49,8 @@ def read_body(operation: Operation, data: bytes) -> Any:
     if operation.request is None:
         return value
     try:
-        return _adapter(operation).validate_python(value)
+        # Nothing is converted, in shapes that requests share with answers neither.
+        return _adapter(operation).validate_python(value, strict=True)
     except ValidationError as error:
         found = error.errors(include_url=False, include_context=False, include_input=False)
         raise _refused(
