@@ -1,7 +1,8 @@
-"""Mocks on a server of one's own: it serves those of the bundle, the client names them."""
+"""Mocks on a server of one's own: those of the bundle are served in the trial's sandbox."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -14,11 +15,17 @@ pytestmark = pytest.mark.server
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
-def test_a_server_refuses_mocks_before_anything_starts_and_says_where_they_run(tmp_path: Path) -> None:
+def test_every_kind_of_mock_runs_in_the_trials_sandbox_and_its_calls_reach_the_checks(tmp_path: Path) -> None:
+    """The example has an MCP server, a command and an HTTP API; what the API was asked is in the journal."""
     home = tmp_path / "project"
     shutil.copytree(EXAMPLES, home, ignore=shutil.ignore_patterns(".sphynx"))
     (home / "pyproject.toml").touch()
     with whole(tmp_path / "data") as server:
-        done = server.cli("eval", "users_interface_eval.py", "--variant", "command/scripted", cwd=home)
-        assert done.returncode == 1
-        assert "this server does not know mocks: run it with --local" in done.stderr
+        for name in ("users_interface_eval.py", "catalog_api_eval.py"):
+            done = server.cli("eval", name, "--variant", "command/scripted", "--json", cwd=home)
+            assert done.returncode == 0, done.stdout + done.stderr + server.log.read_text()
+            batch = json.loads(done.stdout)
+            trials = [trial for run in batch["runs"] for trial in run["trials"]]
+            assert {trial["status"] for trial in trials} == {"passed"}
+    called = [one["name"] for one in trials[0]["trajectory"] if one["_tag"] == "toolCall"]
+    assert any(name.startswith("catalog GET /") for name in called), called

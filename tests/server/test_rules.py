@@ -43,6 +43,10 @@ def judged(**more: Any) -> dict[str, Any]:
     )
 
 
+PERSON = {
+    "id": "talks", "variables": {"task": "t"}, "verify": "true",
+    "user": {"kind": "simulated", "goal": "g", "prompt": "p"},
+}  # fmt: skip
 TWICE = [{"index": 0, "name": "a"}, {"index": 0, "name": "b"}]
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("reserved-name", start(variants=[command(variables=["SPHYNX_X"])]), "reserved"),
@@ -75,8 +79,14 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("harness-key", start(variants=[CODEX]), "OPENAI_API_KEY"),
     ("sandbox", start(variants=[{**COMMAND, "sandbox": "e2b"}]), "it has local"),
     ("python-only", of_case(verify=None, validator=CODE), "Python checks only"),
-    ("judges", judged(), "does not run judges"),
-    ("mocks", of_case(**{"x-sphynx": {"mocks": {"mcp": ["m"]}}}), "does not know mocks"),
+    ("judges", judged(checks=[CODE]), "Python checks only"),
+    ("mocks", of_case(**{"x-sphynx": {"mocks": {"mcp": ["m"]}}}), "no program that brings them"),
+    ("extras", of_case(**{"x-sphynx": {"robots": {}}}), "does not know robots"),
+    ("extras", of_case(**{"x-sphynx": {"judges": {"j": {"votes": 2}}}}), "x-sphynx.judges.j.votes"),
+    ("extras", start(variants=[{**COMMAND, "x-sphynx": {"options": 5}}]), "x-sphynx.options"),
+    ("keys", start(cases=[PERSON], variants=[CODEX, command(variables=["MINE"])]),
+     'not set: MINE (profile "mine"), OPENAI_API_KEY (harness codex), '
+     'OPENAI_API_KEY (the person of case "talks"); sphynx env set MINE'),
     ("placeholder", of_case(variables={}), 'no value for "task"'),
     ("repeated-case", start(cases=[of_case()["cases"][0]] * 2), "2 times"),
 ]  # fmt: skip

@@ -11,7 +11,7 @@ from sphynx.contracts import Harness, HarnessSetup
 from sphynx.engine.credentials import harness_keys, key_secrets
 from sphynx.errors import SphynxError, StageError
 from sphynx.people.routing import configured, route
-from sphynx.providers.table import PROVIDERS
+from sphynx.providers.table import PROVIDERS, Provider
 from sphynx.registry import load_harness
 from sphynx.suite import variant
 from sphynx.suite.cases import Case
@@ -66,24 +66,41 @@ def other_harnesses(case: Case) -> Iterator[str]:
     yield from (judge.harness for judge in case.judges if judge.harness)
 
 
-def secrets(case: Case, env: Mapping[str, str]) -> Iterator[str]:
-    """The keys and logins of a case's person and judges, which no record may hold."""
+def keys(case: Case, env: Mapping[str, str]) -> dict[str, str]:
+    """Every key and login that is set of those a case's person and judges are asked with, by name."""
+    found: dict[str, str] = {}
     user = case.user
     if isinstance(user, SimulatedUser):
-        if user.harness:
-            yield from key_secrets(_keys(user.harness, user.model or "", env))
-        else:
-            yield route(configured(env)).provider.key(env)
+        found |= _keys(user.harness, user.model or "", env) if user.harness else _person_key(env)
     for judge in case.judges:
-        yield from judge_secrets(judge, env)
+        found |= judge_keys(judge, env)
+    return found
+
+
+def secrets(case: Case, env: Mapping[str, str]) -> Iterator[str]:
+    """The keys and logins of a case's person and judges, which no record may hold."""
+    return key_secrets(keys(case, env))
+
+
+def judge_keys(judge: JudgeSpec, env: Mapping[str, str]) -> dict[str, str]:
+    """The key or login one judge is asked with, by name."""
+    if judge.harness:
+        return _keys(judge.harness, judge.model, env)
+    return _provider_key(PROVIDERS[judge.provider or "openai"], env)
 
 
 def judge_secrets(judge: JudgeSpec, env: Mapping[str, str]) -> Iterator[str]:
-    """The key or login one judge is asked with."""
-    if judge.harness:
-        yield from key_secrets(_keys(judge.harness, judge.model, env))
-    else:
-        yield PROVIDERS[judge.provider or "openai"].key(env)
+    """The key or login one judge is asked with, as no record may hold it."""
+    return key_secrets(judge_keys(judge, env))
+
+
+def _person_key(env: Mapping[str, str]) -> dict[str, str]:
+    return _provider_key(route(configured(env)).provider, env)
+
+
+def _provider_key(provider: Provider, env: Mapping[str, str]) -> dict[str, str]:
+    key = provider.key(env)
+    return {provider.key_name: key} if key else {}
 
 
 def _keys(harness: str, model: str, env: Mapping[str, str]) -> dict[str, str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
+from typing import Any
 
 from sphynx.schema.utf16 import length
 from sphynx.schema.wire import (
@@ -37,22 +38,36 @@ def check(request: SuiteBatchRequest) -> None:
         raise bad_request(message)
 
 
-def check_sandboxes(request: SuiteBatchRequest, available: list[str]) -> None:
-    """Every named sandbox is one this server has; ``local`` only where it is allowed."""
+def check_sandboxes(request: SuiteBatchRequest, available: list[str], default: str | None = None) -> str:
+    """Every named sandbox is one this server has; ``local`` only where it is allowed.
+
+    Gives the sandbox of variants that name none: ``default``, which has to be there too, else the first.
+    """
     for variant in request.variants:
-        if "sandbox" in variant.model_fields_set and variant.sandbox not in available:
-            if variant.sandbox == "local":
-                raise bad_request(
-                    "the local sandbox cannot be used here: run sphynx eval --local, "
-                    "or start the server with --allow-local-sandbox"
-                )
-            raise bad_request(_no_sandbox(variant.sandbox, available))
+        if "sandbox" in variant.model_fields_set:
+            check_sandbox(variant.sandbox, available)
     if not available:
         raise bad_request(_no_sandbox(None, available))
+    chosen = default or available[0]
+    if any("sandbox" not in variant.model_fields_set for variant in request.variants):
+        check_sandbox(chosen, available)
+    return chosen
+
+
+def check_sandbox(name: str, available: list[str]) -> None:
+    """A named sandbox is one this server has."""
+    if name in available:
+        return
+    if name == "local":
+        raise bad_request(
+            "the local sandbox cannot be used here: run sphynx eval --local, "
+            "or start the server with --allow-local-sandbox"
+        )
+    raise bad_request(_no_sandbox(name, available))
 
 
 def _no_sandbox(name: str | None, available: list[str]) -> str:
-    there = ", ".join(available) or "none: start it with --allow-local-sandbox"
+    there = ", ".join(available) or "none: start a Docker daemon, or it with --allow-local-sandbox"
     wanted = "a sandbox" if name is None else f"the sandbox {name}"
     return f"this server does not have {wanted}; it has {there}"
 
@@ -64,15 +79,18 @@ def busy(running: int) -> Refusal | None:
     return conflict(f"{running} batches are running, at most {MAX_RUNNING} may; retry once one finishes")
 
 
-def missing_variables(request: SuiteBatchRequest, there: set[str]) -> None:
-    """Every variable a profile names must be set."""
-    for variant in request.variants:
-        for name in (variant.profile.variables if variant.profile else None) or ():
-            if name not in there:
-                assert variant.profile is not None
-                raise bad_request(
-                    f'profile "{variant.profile.name}" names {name}, which is not set: sphynx env set {name}'
-                )
+def missing(profiles: Iterable[Mapping[str, Any]], there: Container[str], keys: Sequence[str]) -> None:
+    """Every variable a profile names must be set, and every key: ``keys`` are those that are not."""
+    unset = {
+        f'{name} (profile "{profile["name"]}")': None
+        for profile in profiles
+        for name in profile.get("variables") or ()
+        if name not in there
+    }
+    lacking = [*unset, *keys]
+    if lacking:
+        first = lacking[0].split(" ")[0]
+        raise bad_request(f"not set: {', '.join(lacking)}; sphynx env set {first}")
 
 
 def _variants(request: SuiteBatchRequest) -> Iterator[str]:

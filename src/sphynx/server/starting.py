@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import anyio.to_thread
@@ -12,23 +12,18 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from sphynx.compiler.profiles import Profile
 from sphynx.engine.batch import harness_version
-from sphynx.registry import load_harness
+from sphynx.engine.people import user_model
 from sphynx.schema.wire import EvalVariantRequest, RunnerBatchRequest, SuiteBatchRequest
-from sphynx.server import admission
-from sphynx.server.api.context import Asked, Services
+from sphynx.server import admission, extras, lending
+from sphynx.server.api.context import Asked
 from sphynx.server.definitions import Definition, Definitions, definitions_of
+from sphynx.server.execution.rebuilt import case_of, programs_of
 from sphynx.server.identifiers import now_ms
 from sphynx.server.refusals import bad_request
-from sphynx.server.store import batches, catalog, environment, histories
+from sphynx.server.store import batches, catalog, histories
 from sphynx.server.store.batches import NewBatch, VariantToRun
 from sphynx.server.store.tables import expand
 from sphynx.suite import Variant, variant
-
-PLANS = {"codex": "chatgpt", "opencode": "opencode", "pi": "pi"}
-"""The subscription a harness can sign in with."""
-
-KNOWN_EXTRAS = frozenset({"solution", "checkTimeoutMs", "commandTimeoutMs"})
-"""What of a case's ``x-sphynx`` the workers act on. Anything else would be silently left out."""
 
 
 async def start_suite(
@@ -43,10 +38,13 @@ async def start_suite(
         if before is not None:
             return before
     configuration = asked.services.configuration
+    default = "local"
     if not local:
-        admission.check_sandboxes(request, configuration.sandboxes)
-    request = _with_sandboxes(request, "local" if local else configuration.sandbox or "local")
+        available = await anyio.to_thread.run_sync(lambda: configuration.sandboxes)
+        default = admission.check_sandboxes(request, available, configuration.default_sandbox)
+    request = _with_sandboxes(request, default)
     admission.check(request)
+    extras.check(request)
     definitions = await anyio.to_thread.run_sync(lambda: definitions_of(request, runs_here=not local))
     if not local:
         for definition in definitions.cases:
@@ -57,7 +55,9 @@ async def start_suite(
             if before is not None:
                 return before
         if not local:
-            await _check_environment(connection, asked, request)
+            variants = [variant(harness=one.harness, model=one.model) for one in request.variants]
+            profiles = [one.profile.wire() for one in request.variants if one.profile]
+            await _check_environment(connection, asked, variants, profiles, definitions.cases)
         await _check_busy(connection, asked.org)
         new = await _kept(connection, asked, request, definitions)
         return await batches.create(
@@ -80,25 +80,23 @@ async def run_case(
             raise bad_request(f"a batch has at most {admission.MAX_TRIALS} trials")
         stored = expand(row["definition_z"])
         check_runs_here(stored)
-        variants = []
-        for run in await histories.last_runs(connection, asked.org, case_id, wanted):
-            await _check_rerun(connection, asked, run)
-            variants.append(
-                VariantToRun(
-                    run["variant_id"], run["harness_version"], run["profile_version"], run["options"]
-                )
-            )
+        definition = Definition(case_id, row["name"], row["tags"], row["definition_hash"], stored)
+        runs = await histories.last_runs(connection, asked.org, case_id, wanted)
+        await _check_rerun(connection, asked, runs, definition)
+        variants = [
+            VariantToRun(run["variant_id"], run["harness_version"], run["profile_version"], run["options"])
+            for run in runs
+        ]
         await _check_busy(connection, asked.org)
         at = now_ms()
         await catalog.keep_suite(
             asked.database, connection, asked.org, row["suite_id"], stored["suite"]["name"], at
         )
-        definition = Definition(case_id, row["name"], row["tags"], row["definition_hash"], stored)
         await catalog.keep_case(asked.database, connection, asked.org, definition, None, at)
         return await batches.create(
             connection,
             NewBatch(
-                asked.org, row["suite_id"], [definition], variants, trials,
+                asked.org, row["suite_id"], [definition], {case_id: variants}, trials,
                 trigger={"source": "api"}, author=asked.actor.key_name,
             ),
         )  # fmt: skip
@@ -107,18 +105,15 @@ async def run_case(
 def check_runs_here(stored: Mapping[str, Any]) -> None:
     """Refuse what this server's workers cannot do, before anything is started."""
     case = stored["case"]
-    validator = case.get("validator") or {}
-    if validator.get("kind") == "judged":
-        raise bad_request(f'case "{case["id"]}": this server does not run judges: run it with --local')
-    if (case.get("user") or {}).get("kind") == "simulated":
-        raise bad_request(f'case "{case["id"]}": this server plays no persons: run it with --local')
-    unknown = sorted(set(case.get("x-sphynx") or {}) - KNOWN_EXTRAS)
-    if unknown:
-        what = ", ".join(unknown)
-        raise bad_request(f'case "{case["id"]}": this server does not know {what}: run it with --local')
-    for part in ("validator", "prepare"):
-        if "module" in (case.get(part) or {}):
-            raise bad_request(f'case "{case["id"]}": this server runs Python checks only')
+    programs = programs_of(stored)
+    if any("module" in program for program in programs):
+        raise bad_request(f'case "{case["id"]}": this server runs Python checks only')
+    if (case.get("x-sphynx") or {}).get("mocks") and not programs:
+        raise bad_request(f'case "{case["id"]}" has mocks and no program that brings them')
+    if len({program["bundle"] for program in programs}) > 1:
+        raise bad_request(f'case "{case["id"]}": its programs must come from one bundle: run it with --local')
+    if len((case.get("validator") or {}).get("checks") or ()) > 1:
+        raise bad_request(f'case "{case["id"]}": put its code checks into one program')
 
 
 def profile_from(wire: Mapping[str, Any]) -> Profile:
@@ -134,47 +129,31 @@ def profile_from(wire: Mapping[str, Any]) -> Profile:
     )
 
 
-def key_environment(names: set[str], services: Services) -> dict[str, str]:
-    """What a harness would find, with every value hidden: enough to see whether its key is there."""
-    there = dict.fromkeys(names, "set")
-    if services.environ.get("OPENAI_API_KEY", "").strip():
-        there["OPENAI_API_KEY"] = "set"
-    return there
+async def _check_environment(
+    connection: AsyncConnection,
+    asked: Asked,
+    variants: Sequence[Variant],
+    profiles: Iterable[Mapping[str, Any]],
+    definitions: Sequence[Definition],
+) -> None:
+    """Refuse what would find a variable or key missing, naming every one."""
+    environ = asked.services.environ
+    harnesses = [one.harness for one in variants]
+    there = await lending.names_there(connection, asked.org, environ, harnesses)
+    cases = [case_of(definition.stored) for definition in definitions]
+    admission.missing(profiles, there, lending.missing_keys(variants, cases, there))
 
 
-async def _check_environment(connection: AsyncConnection, asked: Asked, request: SuiteBatchRequest) -> None:
-    names = await environment.names_set(connection, asked.org)
-    admission.missing_variables(request, names)
-    for one in request.variants:
-        await _check_key(connection, asked, names, variant(harness=one.harness, model=one.model))
-
-
-async def _check_rerun(connection: AsyncConnection, asked: Asked, run: Any) -> None:
-    if run["sandbox"] not in asked.services.configuration.sandboxes:
-        there = ", ".join(asked.services.configuration.sandboxes) or "none"
-        raise bad_request(f"this server does not have the sandbox {run['sandbox']}; it has {there}")
-    names = await environment.names_set(connection, asked.org)
-    if run["profile_version"]:
-        profile = await catalog.profile_of(connection, asked.org, run["profile_version"])
-        for name in profile.get("variables") or ():
-            if name not in names:
-                raise bad_request(
-                    f'profile "{profile["name"]}" names {name}, which is not set: sphynx env set {name}'
-                )
-    await _check_key(connection, asked, names, variant(harness=run["harness"], model=run["model"]))
-
-
-async def _check_key(connection: AsyncConnection, asked: Asked, names: set[str], one: Variant) -> None:
-    there = key_environment(names, asked.services)
-    plan = PLANS.get(one.harness)
-    if plan and await environment.has_subscription(connection, asked.org, plan):
-        there[f"SPHYNX_{one.harness.upper()}_AUTH_JSON"] = "set"
-    needs = getattr(load_harness(one.harness), "needs", lambda variant, env: [])
-    for need in needs(one, there):
-        if not need["found"]:
-            raise bad_request(
-                f"harness {one.harness} has no key: set {need['name']} with sphynx env set {need['name']}"
-            )
+async def _check_rerun(
+    connection: AsyncConnection, asked: Asked, runs: Sequence[Any], definition: Definition
+) -> None:
+    profiles, variants = [], []
+    for run in runs:
+        admission.check_sandbox(run["sandbox"], asked.services.configuration.sandboxes)
+        variants.append(variant(harness=run["harness"], model=run["model"]))
+        if run["profile_version"]:
+            profiles.append(await catalog.profile_of(connection, asked.org, run["profile_version"]))
+    await _check_environment(connection, asked, variants, profiles, [definition])
 
 
 async def _check_busy(connection: AsyncConnection, org_id: str) -> None:
@@ -193,11 +172,18 @@ async def _kept(
     await catalog.keep_bundles(database, connection, org, definitions.bundles)
     for definition in definitions.cases:
         await catalog.keep_case(database, connection, org, definition, asked.actor.key_name, at)
-    variants = [await _variant(connection, asked, one) for one in request.variants]
+    variants: dict[str, list[VariantToRun]] = {}
+    for definition in definitions.cases:
+        person = user_model(case_of(definition.stored), asked.services.environ) or ""
+        variants[definition.case_id] = [
+            await _variant(connection, asked, one, person) for one in request.variants
+        ]
     return {"org_id": org, "suite_id": suite.id, "cases": definitions.cases, "variants": variants}
 
 
-async def _variant(connection: AsyncConnection, asked: Asked, one: EvalVariantRequest) -> VariantToRun:
+async def _variant(
+    connection: AsyncConnection, asked: Asked, one: EvalVariantRequest, person: str
+) -> VariantToRun:
     profile_version = None
     if one.profile is not None:
         wire = one.profile.wire()
@@ -207,7 +193,7 @@ async def _variant(connection: AsyncConnection, asked: Asked, one: EvalVariantRe
     options = dict(beyond.get("options") or {})
     identity = {
         "harness": one.harness, "model": one.model, "sandbox": one.sandbox,
-        "profile": one.profile.name if one.profile else "", "user_model": "",
+        "profile": one.profile.name if one.profile else "", "user_model": person,
     }  # fmt: skip
     variant_id = await catalog.keep_variant(connection, asked.org, identity)
     version = beyond.get("harnessVersion") or harness_version(variant(harness=one.harness, model=one.model))

@@ -18,23 +18,21 @@ from sphynx.engine import BatchFolder, read_events
 from sphynx.engine.local import shared_recorder
 from sphynx.engine.trial import Machine, TrialJob, run_trial
 from sphynx.journal.entries import entries
-from sphynx.registry import load_harness
 from sphynx.results.wire import trial_to_wire
 from sphynx.sandboxes.case_cache import CaseCache
 from sphynx.sandboxes.local_root import LocalRoot
 from sphynx.schema.records import TrialRecord
 from sphynx.server.execution.backends import Backends
 from sphynx.server.execution.rebuilt import Rebuilt, bundle_digest, forget, rebuild, write_bundle
-from sphynx.server.starting import PLANS, profile_from
+from sphynx.server.lending import lent
+from sphynx.server.starting import profile_from
 from sphynx.server.store import batches, catalog, environment
 from sphynx.server.store.database import Database, patiently
 from sphynx.server.store.tables import CASE_VERSIONS, RUNS, TRIALS, VARIANTS, expand
 from sphynx.server.vault import Vault
-from sphynx.suite import Variant
 
 _LOG = logging.getLogger("sphynx.worker")
 _SHARED = ("PATH", "HOME", "LANG", "TMPDIR", "SSL_CERT_FILE", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
-_FALLBACK = "OPENAI_API_KEY"
 MOST_ATTEMPTS = 10
 """A trial whose workers have been lost this often is what they were lost of."""
 _SETTLE_S = 5.0
@@ -181,7 +179,7 @@ class TrialRunner:
         if packed is not None and digest is not None:
             bundle = await anyio.to_thread.run_sync(write_bundle, packed, digest, staging)
         rebuilt = self._rebuilt(stored, found, profile, bundle)
-        env = await self._environment(org, rebuilt.variant.variant, profile)
+        env = await self._environment(org, rebuilt, profile)
         key = TrialKey(
             found["batch_id"], found["suite_id"], found["case_id"], rebuilt.variant.label, found["ordinal"]
         )
@@ -210,26 +208,16 @@ class TrialRunner:
             bundle_ref=bundle,
         )  # fmt: skip
 
-    async def _environment(self, org: str, variant: Variant, profile: Profile | None) -> dict[str, str]:
-        """What the trial's harness and profile may be given, and nothing else of the organization's."""
+    async def _environment(self, org: str, rebuilt: Rebuilt, profile: Profile | None) -> dict[str, str]:
+        """What this trial is given, beside what every program of this machine needs."""
         async with self._database.read() as connection:
-            values = await environment.values(connection, org, self._vault)
-            login = None
-            plan = PLANS.get(variant.harness)
-            if plan is not None:
-                login = await environment.subscription(connection, org, plan, self._vault)
-        env = {name: self._environ[name] for name in _SHARED if name in self._environ}
-        if self._environ.get(_FALLBACK, "").strip():
-            values.setdefault(_FALLBACK, self._environ[_FALLBACK])
-        if login is not None:
-            values[f"SPHYNX_{variant.harness.upper()}_AUTH_JSON"] = login
-        keys = getattr(load_harness(variant.harness), "keys", lambda variant, env: {})
-        wanted = {*(profile.variables if profile else ()), *keys(variant, values)}
-        used = {name: values[name] for name in wanted if name in values}
-        if used:
-            async with self._database.write() as connection:
-                await environment.mark_used(connection, org, used)
-        return {**env, **used}
+            given = await lent(
+                connection, org, self._vault, self._environ,
+                variant=rebuilt.variant.variant, profile=profile, case=rebuilt.case.case,
+            )  # fmt: skip
+        async with self._database.write() as connection:
+            await environment.mark_used(connection, org, given)
+        return {**{name: self._environ[name] for name in _SHARED if name in self._environ}, **given}
 
     async def _settle(
         self,

@@ -16,6 +16,7 @@ from sphynx.errors import Problem
 from sphynx.server.modules import unpack
 from sphynx.suite import Case, Suite, Variant, case, suite, variant
 from sphynx.suite.checks import VALIDATOR_TIMEOUT_MS, Check
+from sphynx.suite.judges import JudgeSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ def rebuild(
     bundle_ref: BundleRef | None,
 ) -> Rebuilt:
     """The engine's objects. ``of_variant`` has ``harness``, ``model``, ``version`` and ``options``."""
-    one = _case(stored)
+    one = case_of(stored)
     compiled = CompiledCase(one, stored["prompt"], one.source, definition_hash)
     chosen = _variant(of_variant)
     label = chosen.label + (f"@{profile.name}" if profile else "")
@@ -69,18 +70,19 @@ def forget(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _place(stored: Mapping[str, Any]) -> dict[str, Any]:
-    for part in ("validator", "prepare"):
-        program = stored["case"].get(part) or {}
-        if "bundle" in program:
-            return {"bundle": program["bundle"], "suite": program["suite"]}
-    return {"suite": 0}
+def programs_of(stored: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The programs of a stored definition: each has its ``bundle``, or ``module`` when it is not ours."""
+    case = stored["case"]
+    validator = case.get("validator") or {}
+    coded = validator.get("checks") if validator.get("kind") == "judged" else [validator]
+    named = [*(coded or ()), case.get("prepare") or {}]
+    return [program for program in named if "bundle" in program or "module" in program]
 
 
-def _case(stored: Mapping[str, Any]) -> Case:
+def case_of(stored: Mapping[str, Any]) -> Case:
+    """The case of a stored definition; its functions stand for those of the bundle and cannot be called."""
     wire = stored["case"]
     beyond = wire.get("x-sphynx") or {}
-    user = wire.get("user")
     made = case(
         id=wire["id"],
         name=wire.get("name") or wire["id"],
@@ -89,13 +91,23 @@ def _case(stored: Mapping[str, Any]) -> Case:
         prepare=_in_the_sandbox if wire.get("prepare") else None,
         cache=wire.get("cache"),
         tags=wire.get("tags") or [],
-        user={"replies": user["replies"]} if user else None,
+        user=_user(wire.get("user")),
         max_turns=wire.get("maxTurns"),
         timeout_ms=wire.get("timeoutMs"),
         validate=_command(wire, beyond),
+        fixtures=beyond.get("fixtures"),
     )
     made.checks = list(_checks(wire, beyond))
+    made.judges = list(_judges(wire, beyond))
     return made
+
+
+def _user(wire: Mapping[str, Any] | None) -> Any:
+    return {key: value for key, value in wire.items() if key != "kind"} if wire else None
+
+
+def _place(stored: Mapping[str, Any]) -> Mapping[str, Any]:
+    return next((program for program in programs_of(stored) if "bundle" in program), {"suite": 0})
 
 
 def _command(wire: Mapping[str, Any], beyond: Mapping[str, Any]) -> Any:
@@ -105,10 +117,11 @@ def _command(wire: Mapping[str, Any], beyond: Mapping[str, Any]) -> Any:
 
 
 def _checks(wire: Mapping[str, Any], beyond: Mapping[str, Any]) -> list[Check]:
-    validator = wire.get("validator")
-    if not validator:
+    validator = wire.get("validator") or {}
+    program = next(iter(validator.get("checks") or ()), None) if "judges" in validator else validator
+    if not program:
         return []
-    manifest = validator.get("manifest") or [{"index": 0, "name": validator["name"]}]
+    manifest = program.get("manifest") or [{"index": 0, "name": program["name"]}]
     limits = beyond.get("checkTimeoutMs") or []
     return [
         Check(
@@ -119,6 +132,19 @@ def _checks(wire: Mapping[str, Any], beyond: Mapping[str, Any]) -> list[Check]:
         )
         for number, entry in enumerate(manifest)
     ]
+
+
+def _judges(wire: Mapping[str, Any], beyond: Mapping[str, Any]) -> Iterator[JudgeSpec]:
+    """The judges of a case; how they are asked beyond the wire is kept beside it, by their names."""
+    more = beyond.get("judges") or {}
+    for index, judge in enumerate((wire.get("validator") or {}).get("judges") or ()):
+        asked = more.get(judge["name"]) or {}
+        given = {**judge, "timeout_ms": judge.get("timeoutMs"), **asked}
+        made = JudgeSpec(index, given)
+        # The wire's prompt holds the numbered criteria already.
+        rubric = made.rubric.removeprefix(made.prompt)
+        made.prompt = made.prompt.removesuffix(rubric)
+        yield made
 
 
 def _source(wire: Mapping[str, Any]) -> Any:

@@ -33,7 +33,7 @@ class NewBatch:
     org_id: str
     suite_id: str
     cases: Sequence[Definition]
-    variants: Sequence[VariantToRun]
+    variants: Mapping[str, Sequence[VariantToRun]]
     trials: int
     local: bool = False
     checks_in: bool = False
@@ -85,7 +85,7 @@ async def create(connection: AsyncConnection, new: NewBatch) -> dict[str, Any]:
     batch_id, at = new_id("evb"), now_ms()
     runs, trials = [], []
     for definition in new.cases:
-        for variant in new.variants:
+        for variant in new.variants[definition.case_id]:
             run = _run(new, definition, variant, batch_id, len(runs), at)
             runs.append(run)
             trials += [_trial(run, ordinal) for ordinal in range(1, new.trials + 1)]
