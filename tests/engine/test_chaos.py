@@ -34,15 +34,20 @@ def survivors(marker: str) -> list[str]:
     return found
 
 
-def nasty(project: Project, marker: str, gate: Path) -> None:
-    """The first ten trials end at once; the others leave daemons of several kinds and stay."""
-    project.agent(f"""
+def nasty(project: Project, marker: str) -> None:
+    """The first ten trials end at once; the others leave daemons of several kinds and stay.
+
+    Unless the variable ``TIDE_GATE`` says that it is open: an isolated trial sees no file from outside.
+    """
+    run = f"""
         case $SPHYNX_PROMPT in 0) exit 0;; esac
-        [ -e {gate} ] && exit 0
+        [ "$TIDE_GATE" = open ] && exit 0
         (setsid sleep {marker} &) ; (env -i setsid bash -c "trap '' TERM INT HUP; sleep {marker}; :" &)
         nohup sleep {marker} & disown
         sleep {marker}
-    """)
+    """
+    project.agent(run, variables=["TIDE_GATE"])
+    project.env["TIDE_GATE"] = "shut"
     project.suite("""
         demo = suite(id="demo", prompt="{{n}}", trials=10, variants=[AGENT], cases=[
             case(id=f"case-{n}", variables={"n": str(n)}, validate=command("true")) for n in range(6)
@@ -57,9 +62,7 @@ async def test_nothing_survives_and_resume_completes(
 ) -> None:
     project = Project(tmp_path)
     marker = f"9{secrets.randbelow(10**6):06d}"
-    # An isolated trial cannot see the project, so there the gate never opens.
-    gate = Path("/usr/share/sphynx-no-such-gate") if isolate else project.root / "gate"
-    nasty(project, marker, gate)
+    nasty(project, marker)
     command = [str(Path(sys.executable).with_name("sphynx")), "eval", "--local", "-j", "50"]
     process = subprocess.Popen(
         [*command, *(["--isolate"] if isolate else [])],
@@ -84,13 +87,14 @@ async def test_nothing_survives_and_resume_completes(
     (folder,) = (project.root / ".sphynx" / "batches").iterdir()
     before = read_batch(folder)
     assert {record.status for record in before.recorded} <= {"passed"}
-    if isolate:
-        return
-    gate.touch()
+    evidence = {path: path.read_bytes() for path in (folder / "trials").rglob("*") if path.is_file()}
+    project.env["TIDE_GATE"] = "open"
     plan = plan_resume(folder.name, project.options(jobs=20))
     assert plan.suites[0].remaining == 60 - len(before.recorded)
     (result,) = await run_plan(plan)
     assert [trial.status for trial in result.trials] == ["passed"] * 60
+    assert {trial.isolation for trial in result.trials} == {"bubblewrap" if isolate else "none"}
     after = read_batch(folder).recorded
     assert len({(r.case_id, r.variant, r.ordinal) for r in after}) == len(after) == 60
+    assert evidence == {path: path.read_bytes() for path in evidence}, "what was there stays as it was"
     assert list((project.local / "trials").iterdir()) == []

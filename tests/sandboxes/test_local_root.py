@@ -183,12 +183,33 @@ def test_trials_from_before_a_reboot_go(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_lock_is_given_time(tmp_path: Path) -> None:
-    """A folder that was just made and has no lock yet is left alone; an hour later it is removed."""
+    """One that holds something is left alone; an hour later it is removed."""
     root = LocalRoot(tmp_path / "root")
     fresh = make(root.trials / "fresh", age_s=1)
     stale = make(root.trials / "stale", age_s=3700)
     assert root.clear_dead_trials() == 1
     assert (fresh.exists(), stale.exists()) == (True, False)
+
+
+def test_an_empty_folder_of_a_run_that_was_killed_at_once_goes(tmp_path: Path) -> None:
+    """It has no lock to say so; runs that make folders at that moment get others, and lose none."""
+    root = LocalRoot(tmp_path / "root")
+    (root.trials / "just-made").mkdir()
+    done = threading.Event()
+
+    def tidy() -> None:
+        while not done.is_set():
+            root.clear_dead_trials()
+
+    other = threading.Thread(target=tidy)
+    other.start()
+    try:
+        made = [root.new_trial("mine") for _ in range(200)]
+    finally:
+        done.set()
+        other.join()
+    assert sorted(root.trials.iterdir()) == sorted(made)
+    assert all((folder / "lock").is_file() for folder in made)
 
 
 def test_processes_left_in_dead_trials_are_killed(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,24 @@ async def test_small_and_large(tmp_path: Path, count: int) -> None:
         (sub / str(number)).write_text("")
     assert await remove(folder)
     assert not folder.exists()
+
+
+def test_the_own_files_of_a_folder_go_last(tmp_path: Path) -> None:
+    """A removal that is killed half way leaves the lock that says whose the folder was."""
+    folder = tmp_path / "trial"
+    (folder / "home" / "deep").mkdir(parents=True)
+    (folder / "home" / "deep" / "file").write_text("x")
+    (folder / "lock").write_text("{}")
+    program = """if True:
+        import os, sys
+        from pathlib import Path
+        from sphynx.sandboxes.local.removal import remove_now
+        folder = Path(sys.argv[1])
+        def watch(event, args):
+            if event in ("os.remove", "os.rmdir") and f"{folder}/home" in str(args[0]):
+                print(os.path.exists(folder / "lock"))
+        sys.addaudithook(watch)
+        print(remove_now(folder))
+    """
+    done = subprocess.run([sys.executable, "-c", program, folder], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True"] * 4

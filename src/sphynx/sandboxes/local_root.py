@@ -13,6 +13,7 @@ at once: what is written appears by one rename, and what is removed is first mov
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import fcntl
 import os
 import re
@@ -96,13 +97,17 @@ class LocalRoot:
     def new_trial(self, trial_id: str) -> Path:
         """A new folder for one trial, locked in the name of this process."""
         name = re.sub(r"[^A-Za-z0-9_-]+", "-", trial_id)[:60].strip("-") or "trial"
-        folder = f"{self.path}/trials/{name}-{secrets.token_hex(4)}"
-        try:
-            os.mkdir(folder, 0o700)  # noqa: PTH102 - pathlib is a third of what a short trial costs here
-        except FileNotFoundError:
-            os.mkdir(self.trials / Path(folder).name, 0o700)  # noqa: PTH102
-        leftovers.lock(folder)
-        return Path(folder)
+        while True:
+            folder = f"{self.path}/trials/{name}-{secrets.token_hex(4)}"
+            try:
+                os.mkdir(folder, 0o700)  # noqa: PTH102 - pathlib is a third of what a short trial costs here
+            except FileNotFoundError:
+                os.mkdir(self.trials / Path(folder).name, 0o700)  # noqa: PTH102
+            try:
+                leftovers.lock(folder)
+            except FileNotFoundError:
+                continue  # another run that tidied took the empty folder for one without a holder
+            return Path(folder)
 
     def package_variables(self) -> dict[str, str]:
         """Where package managers keep their downloads; also marks those folders as in use."""
@@ -162,7 +167,11 @@ class LocalRoot:
 
     def clear_dead_trials(self) -> int:
         """End what still runs in, and remove, folders of trials whose run is gone. Gives their number."""
-        dead = [folder for folder in _listed(self.path / "trials") if leftovers.is_dead(folder)]
+        found = _listed(self.path / "trials")
+        dead = [folder for folder in found if leftovers.is_dead(folder)]
+        for folder in found:
+            with contextlib.suppress(OSError):
+                folder.rmdir()  # a run that was killed before it could write who holds it left it empty
         if dead:
             leftovers.kill_inside(dead)
         for folder in dead:

@@ -46,10 +46,14 @@ def _remove(folder: str, budget: int | None) -> bool | None:
 def _remove_tree(folder: str, counter: list[int] | None) -> bool:
     """Post-order without recursion, so that a very deep tree cannot exhaust the stack."""
     clean = True
+    # The folder's own files go last: one of them may say whose it is, for when this is killed half way.
+    last: list[str] = []
     waiting: list[tuple[str, bool]] = [(folder, False)]
     while waiting:
         path, emptied = waiting.pop()
         if emptied:
+            for file in last if path == folder else ():
+                clean = _unlink(file, path) and clean
             clean = _rmdir(path) and clean
             continue
         waiting.append((path, True))
@@ -60,6 +64,8 @@ def _remove_tree(folder: str, counter: list[int] | None) -> bool:
                     raise _TooMany
             if entry.is_dir(follow_symlinks=False):
                 waiting.append((_shortened(entry.path, folder), False))
+            elif path == folder:
+                last.append(entry.path)
             else:
                 clean = _unlink(entry.path, path) and clean
     return clean
