@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from sphynx.contracts import ExecResult, GuestRequest, OnChunk, OnFrame, Sandbox
@@ -51,6 +52,12 @@ class WatchedBox:
 
     async def read(self, path: str, *, limit: int | None = None) -> bytes:
         return await self._box.read(path, limit=limit)
+
+    async def upload(self, source: Path, path: str) -> None:
+        await self._box.upload(source, path)
+
+    async def download(self, path: str, target: Path) -> None:
+        await self._box.download(path, target)
 
     async def close(self) -> None:
         await self._box.close()
