@@ -22,8 +22,8 @@ def now_ms() -> int:
 
 def iso(at_ms: int) -> str:
     """``2030-01-01T00:00:00.000Z``."""
-    at = datetime.fromtimestamp(at_ms / 1000, UTC)
-    return f"{at:%Y-%m-%dT%H:%M:%S}.{at_ms % 1000:03d}Z"
+    at = datetime.fromtimestamp(at_ms // 1000, UTC)
+    return f"{at.isoformat()[:19]}.{at_ms % 1000:03d}Z"
 
 
 def iso_or_none(at_ms: int | None) -> str | None:
