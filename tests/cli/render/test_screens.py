@@ -254,6 +254,9 @@ def test_every_problem_of_a_definition_is_told_with_its_hint() -> None:
         "id must be lowercase letters, digits and single hyphens, at most 100",
         "error: 2 problems in 1 file, nothing was started",
     ]
+    raising = Problem("other_eval.py:3: RuntimeError: boom")
+    told = error_lines(DefinitionError([*problems, raising]), WIDE)
+    assert told[-1] == "error: 3 problems in 2 files, nothing was started"
     assert error_lines(SphynxError("no case", hint="there are: a, b"), WIDE) == [
         "error: no case",
         "  hint: there are: a, b",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from sphynx.cli.render import figures
@@ -37,10 +38,16 @@ def _definition_lines(error: DefinitionError, style: Style) -> list[str]:
     for problem in error.problems:
         lines += [*_lead(_place(problem), style), *_hint(problem.hint, style)]
     lines += _hint(error.hint, style)
-    files = {problem.file for problem in error.problems if problem.file}
+    files = {file for problem in error.problems if (file := _file(problem))}
     where = f" in {figures.plural(len(files), 'file')}" if files else ""
     count = figures.plural(len(error.problems), "problem")
     return [*lines, *_lead(f"{count}{where}, nothing was started", style)]
+
+
+def _file(problem: Problem) -> str:
+    """The file of a problem; what an import raised begins with it."""
+    told = re.match(r"[^:]+\.py(?=:)", problem.message)
+    return relative(problem.file) or (told[0] if told else "")
 
 
 def _place(problem: Problem) -> str:
