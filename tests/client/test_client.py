@@ -86,7 +86,7 @@ def test_every_operation_of_the_table_has_a_method() -> None:
     wanted = {"whoami" if name == "auth.whoami" else name for name in OPERATIONS}
     assert wanted <= names
     extra = {name.rpartition(".")[2] for name in names - wanted}
-    assert extra == {"iterate", "wait", "start_and_wait", "cancel", "link"}
+    assert extra == {"iterate", "wait", "start_and_wait", "cancel", "link", "get"}
 
 
 def test_an_answer_has_aware_times_and_keeps_what_it_does_not_know(server: StandIn) -> None:

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from server.running import Running, running
 from sphynx.errors import SphynxError
-from sphynx.schema.operations import OPERATIONS
+from sphynx.schema.operations import EXTENSIONS, OPERATIONS
 from sphynx.server.api.dispatch import ALL
 from sphynx.server.encoded import Encoded
 
@@ -290,7 +290,8 @@ def test_a_foreign_key_reads_and_changes_nothing(server: Running) -> None:
     by_id = {"id": open_batch["id"]}
     bodies: dict[str, Any] = {
         **FOREIGN_BODIES,
-        "evals.batches.get": by_id, "evals.batches.cancel": by_id, "runner.beat": by_id,
+        "evals.batches.get": by_id, "evals.batches.cancel": by_id, "evals.batches.link": by_id,
+        "runner.beat": by_id,
         "runner.finish": by_id, "evals.runs.get": {"id": started["runs"][0]["id"]},
         "runner.lease": {**by_id, "harness": "command"},
         "runner.leaseVariables": {**by_id, "names": ["SECRET_OF_A"]},
@@ -301,7 +302,7 @@ def test_a_foreign_key_reads_and_changes_nothing(server: Running) -> None:
         assert response.status_code == 404, (name, response.text)
     lists: dict[str, Any] = {
         "environment.list": {}, "evals.batches.list": {}, "evals.suites.list": {}, "evals.cases.list": {},
-        "prompts.list": {}, "evals.runs.list": {"caseId": "one"},
+        "prompts.list": {}, "evals.runs.list": {"caseId": "one"}, "evals.statistics.get": {"by": "suite"},
     }  # fmt: skip
     for name, body in lists.items():
         text = server.post(name, body, key=theirs).text
@@ -310,7 +311,7 @@ def test_a_foreign_key_reads_and_changes_nothing(server: Running) -> None:
         "auth.whoami", "environment.set", "evals.batches.start", "evals.models.list", "prompts.create",
         "runner.start",
     }  # fmt: skip
-    assert {*bodies, *lists, *own} == {*OPERATIONS, "evals.batches.cancel"}
+    assert {*bodies, *lists, *own} == {*OPERATIONS, *EXTENSIONS}
     assert server.post("runner.beat", by_id, key=mine).status_code == 204
 
 

@@ -58,6 +58,9 @@ COMMANDS: dict[str, Registered] = {
         "sphynx.cli.commands.batches:link", "Print a link to a batch that needs no key"
     ),
     "batches cancel": Registered("sphynx.cli.commands.batches:cancel", "Cancel a batch of one's own server"),
+    "statistics": Registered(
+        "sphynx.cli.commands.statistics:statistics", "Pass rates, money and time on one's own server"
+    ),
     "cases list": Registered("sphynx.cli.commands.cases:list_", "List the cases of a server"),
     "cases get": Registered("sphynx.cli.commands.cases:get", "Show a case and its history"),
     "case run": Registered("sphynx.cli.commands.cases:run", "Run a stored case again"),

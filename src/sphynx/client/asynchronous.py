@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
-import anyio
 import httpx
 
-from sphynx.client.calls import Call, call, checked, start_body
-from sphynx.client.connection import async_connect, failure, limits, reply, server_from
+from sphynx.client.calls import Call, StatisticsFields, call, checked, start_body
+from sphynx.client.connection import async_connect, server_from
+from sphynx.client.drivers import AsyncDriver
 from sphynx.client.protocol import (
     LISTS,
     MAX_POLL_MS,
     POLL_MS,
     WAIT_MS,
-    Server,
     Signal,
     Waiting,
     exchange,
@@ -24,7 +22,7 @@ from sphynx.client.protocol import (
     start_and_wait,
     wait,
 )
-from sphynx.client.steps import Answered, Conversation, Pause, Send
+from sphynx.client.steps import Conversation
 from sphynx.schema.wire import (
     BatchLink,
     BatchPage,
@@ -48,49 +46,10 @@ from sphynx.schema.wire import (
     PromptList,
     Scope,
     StartedBatch,
+    Statistics,
     VariableLease,
     Whoami,
 )
-
-
-class AsyncDriver:
-    """Performs the steps of a conversation, one after another."""
-
-    def __init__(self, server: Server, http: httpx.AsyncClient) -> None:
-        self.server = server
-        self.http = http
-
-    async def run(self, steps: Conversation[Any]) -> Any:
-        """What the conversation comes to."""
-        answer: Answered = None
-        while True:
-            try:
-                step = steps.send(answer)
-            except StopIteration as end:
-                return end.value
-            answer = None
-            if isinstance(step, Send):
-                answer = await self._send(step)
-            elif isinstance(step, Pause):
-                await anyio.sleep(step.seconds)
-            else:
-                told = step.function(step.value)
-                if inspect.isawaitable(told):
-                    await told
-
-    async def _send(self, step: Send) -> Answered:
-        try:
-            return reply(
-                await self.http.request(
-                    step.method,
-                    step.path,
-                    content=step.body,
-                    headers=step.headers,
-                    timeout=limits(step.timeout_s),
-                )
-            )
-        except httpx.TransportError as error:
-            return failure(error)
 
 
 class AsyncResource:
@@ -246,6 +205,14 @@ class AsyncModels(AsyncResource):
         return await self._call(call("evals.models.list", harness=harness, q=q))
 
 
+class AsyncStatistics(AsyncResource):
+    """How trials did over time. Only a server of one's own has it."""
+
+    async def get(self, **asked: Unpack[StatisticsFields]) -> Statistics:
+        """Pass rates, money and time of the last ``days``, per suite, case or variant, newest first."""
+        return await self._call(call("evals.statistics.get", **asked))
+
+
 class AsyncEvals(AsyncResource):
     """Everything about evals."""
 
@@ -256,6 +223,7 @@ class AsyncEvals(AsyncResource):
         self.cases = AsyncCases(driver)
         self.runs = AsyncRuns(driver)
         self.models = AsyncModels(driver)
+        self.statistics = AsyncStatistics(driver)
 
 
 class AsyncPrompts(AsyncResource):

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import httpx
 
-from sphynx.client.calls import Call, call, checked, start_body
-from sphynx.client.connection import connect, failure, limits, reply, server_from
+from sphynx.client.calls import Call, StatisticsFields, call, checked, start_body
+from sphynx.client.connection import connect, server_from
+from sphynx.client.drivers import SyncDriver
 from sphynx.client.protocol import (
     LISTS,
     MAX_POLL_MS,
     POLL_MS,
     WAIT_MS,
-    Server,
     Signal,
     Waiting,
     exchange,
@@ -23,7 +22,7 @@ from sphynx.client.protocol import (
     start_and_wait,
     wait,
 )
-from sphynx.client.steps import Answered, Conversation, Pause, Send
+from sphynx.client.steps import Conversation
 from sphynx.schema.wire import (
     BatchLink,
     BatchPage,
@@ -47,47 +46,10 @@ from sphynx.schema.wire import (
     PromptList,
     Scope,
     StartedBatch,
+    Statistics,
     VariableLease,
     Whoami,
 )
-
-
-class SyncDriver:
-    """Performs the steps of a conversation, one after another."""
-
-    def __init__(self, server: Server, http: httpx.Client) -> None:
-        self.server = server
-        self.http = http
-
-    def run(self, steps: Conversation[Any]) -> Any:
-        """What the conversation comes to."""
-        answer: Answered = None
-        while True:
-            try:
-                step = steps.send(answer)
-            except StopIteration as end:
-                return end.value
-            answer = None
-            if isinstance(step, Send):
-                answer = self._send(step)
-            elif isinstance(step, Pause):
-                time.sleep(step.seconds)
-            else:
-                step.function(step.value)
-
-    def _send(self, step: Send) -> Answered:
-        try:
-            return reply(
-                self.http.request(
-                    step.method,
-                    step.path,
-                    content=step.body,
-                    headers=step.headers,
-                    timeout=limits(step.timeout_s),
-                )
-            )
-        except httpx.TransportError as error:
-            return failure(error)
 
 
 class SyncResource:
@@ -242,6 +204,14 @@ class SyncModels(SyncResource):
         return self._call(call("evals.models.list", harness=harness, q=q))
 
 
+class SyncStatistics(SyncResource):
+    """How trials did over time. Only a server of one's own has it."""
+
+    def get(self, **asked: Unpack[StatisticsFields]) -> Statistics:
+        """Pass rates, money and time of the last ``days``, per suite, case or variant, newest first."""
+        return self._call(call("evals.statistics.get", **asked))
+
+
 class SyncEvals(SyncResource):
     """Everything about evals."""
 
@@ -252,6 +222,7 @@ class SyncEvals(SyncResource):
         self.cases = SyncCases(driver)
         self.runs = SyncRuns(driver)
         self.models = SyncModels(driver)
+        self.statistics = SyncStatistics(driver)
 
 
 class SyncPrompts(SyncResource):

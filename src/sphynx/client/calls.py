@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, Required, TypedDict
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -14,10 +14,22 @@ from sphynx.errors import UsageError
 from sphynx.registry import load
 from sphynx.schema.operations import EXTENSIONS, OPERATIONS, Operation
 from sphynx.schema.wire import Request, SuiteBatchRequest
+from sphynx.schema.wire.statistics import Every, GroupedBy
 from sphynx.suite.suites import Suite
 
 BEYOND = "x-sphynx"
 _ALL = {**OPERATIONS, **EXTENSIONS}
+
+
+class StatisticsFields(TypedDict, total=False):
+    """What ``evals.statistics.get`` takes; ``suite``, ``case`` and ``variant`` are ids to choose by."""
+
+    by: Required[GroupedBy]
+    every: Every
+    days: int
+    suite: str | None
+    case: str | None
+    variant: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,6 +154,10 @@ _OURS = (
         "evals.batches.cancel", "Batches", wire.ById, wire.EvalBatch, "evals:write", False, public=False
     ),
     Operation("evals.batches.link", "Batches", wire.ById, wire.BatchLink, "evals:read", True, public=False),
+    Operation(
+        "evals.statistics.get", "Statistics", wire.StatisticsRequest, wire.Statistics, "evals:read", True,
+        public=False,
+    ),
 )
 
 EXTENSIONS: dict[str, Operation] = {operation.name: operation for operation in _OURS}

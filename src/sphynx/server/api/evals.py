@@ -14,7 +14,7 @@ from sphynx.server.api.signing import LINK, Signer
 from sphynx.server.identifiers import iso
 from sphynx.server.models import catalogue
 from sphynx.server.refusals import not_found
-from sphynx.server.store import histories, results
+from sphynx.server.store import histories, results, statistics
 
 _LAST_PAGE = 1_000_000
 
@@ -101,7 +101,14 @@ async def list_models(asked: Asked) -> dict[str, Any]:
     return catalogue(asked.body.harness, asked.body.q)
 
 
+async def get_statistics(asked: Asked) -> dict[str, Any]:
+    """``Statistics``: how trials did over time."""
+    async with asked.database.read() as connection:
+        return await statistics.statistics(connection, asked.org, asked.body)
+
+
 HANDLERS = {
+    "evals.statistics.get": get_statistics,
     "evals.batches.get": get_batch,
     "evals.batches.list": list_batches,
     "evals.batches.link": link_batch,

@@ -170,6 +170,7 @@ async def settle_trial(
         .values(
             status=result["status"], commands=result["commands"], costs=result["costs"],
             result_z=squeeze(result), journal_z=squeeze(list(journal)), finished_at=now_ms(),
+            **_began(result),
         )
     )  # fmt: skip
     if not changed.rowcount:
@@ -183,6 +184,12 @@ async def settle_trial(
         )
     await _roll_up(connection, row.run_id, row.batch_id)
     return True
+
+
+def _began(result: Mapping[str, Any]) -> dict[str, Any]:
+    """When a trial began that another machine ran and reports at its end."""
+    took = result["modelMs"] + result["sandboxMs"]
+    return {"started_at": sa.func.coalesce(TRIALS.c.started_at, now_ms() - took)} if took else {}
 
 
 async def _roll_up(connection: AsyncConnection, run_id: str, batch_id: str) -> None:
