@@ -32,15 +32,14 @@ class Running:
     key: str
     data: Path
     database_url: str
+    http: httpx.Client
 
     def client(self, key: str | None = None) -> Sphynx:
         return Sphynx(key or self.key, self.url)
 
     def post(self, name: str, body: Any = None, *, key: str | None = None, **more: Any) -> httpx.Response:
         headers = {"authorization": f"Bearer {key or self.key}", **more.pop("headers", {})}
-        return httpx.post(
-            f"{self.url}/v1/{name}", json={} if body is None else body, headers=headers, timeout=30, **more
-        )
+        return self.http.post(f"/v1/{name}", json={} if body is None else body, headers=headers, **more)
 
     def new_org(self, slug: str, permissions: list[str] | None = None) -> str:
         return asyncio.run(make_key(self.database_url, slug, permissions))
@@ -92,7 +91,9 @@ def running(data: Path, *, environ: dict[str, str] | None = None, **options: Any
                 raise RuntimeError("the server did not start")
             time.sleep(0.01)
         port = server.servers[0].sockets[0].getsockname()[1]
-        yield Running(f"http://127.0.0.1:{port}", key, data, configuration.url)
+        url = f"http://127.0.0.1:{port}"
+        with httpx.Client(base_url=url, timeout=30) as http:
+            yield Running(url, key, data, configuration.url, http)
     finally:
         server.should_exit = True
         thread.join()

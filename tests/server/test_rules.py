@@ -1,17 +1,57 @@
-"""Every rule of the contract beyond the shapes, with its status and something a person can act on."""
+"""Every rule of the contract beyond the shapes, with its status and something a person can act on.
+
+``RULES`` says which test shows which rule; it is compared with the contract's own list.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
+import yaml
 
 from server.running import Running, running
 from server.test_api import COMMAND, local, start
+from sphynx.schema.operations import ERRORS
+from sphynx.schema.wire import HttpApiDecodeError
 from sphynx.server import quiet
+from sphynx.server.api.dispatch import ALL
 from sphynx.server.identifiers import now_ms
 from sphynx.server.store.database import Database
+
+STARTS, VARIABLES = (
+    "test_a_start_that_breaks_a_rule_is_400_and_starts_nothing",
+    ("test_variables_that_break_a_rule_are_400_and_none_is_stored"),
+)
+RULES: dict[str, tuple[int, tuple[str, ...]]] = {
+    "reserved-name": (400, (STARTS, VARIABLES)),
+    "repeated-name": (400, (VARIABLES,)),
+    "personal-needs-user": (400, (VARIABLES,)),
+    "server-only-variable": (400, (STARTS,)),
+    "env-variables-clash": (400, (STARTS,)),
+    "profile-file-count": (400, (STARTS, "test_what_is_just_within_the_limits_starts")),
+    "profile-total": (400, (STARTS,)),
+    "command-needs-run": (400, (STARTS,)),
+    "local-sandbox": (400, ("test_the_local_sandbox_needs_the_servers_leave_or_ones_own_machine",)),
+    "one-check": (400, (STARTS,)),
+    "validator-count": (400, (STARTS,)),
+    "manifest-unique": (400, (STARTS,)),
+    "cache-path": (400, (STARTS,)),
+    "choices-count": (400, (STARTS,)),
+    "distinct-variants": (400, (STARTS,)),
+    "trial-cap": (400, (STARTS, "test_what_is_just_within_the_limits_starts")),
+    "busy": (409, ("test_a_fourth_batch_is_409_until_one_ends",)),
+    "unset-variables": (400, (STARTS, "test_a_local_batch_needs_neither_keys_nor_variables_here")),
+    "harness-key": (400, (STARTS, "test_a_local_batch_needs_neither_keys_nor_variables_here")),
+    "idempotency": (
+        409, ("test_an_idempotency_key_gives_the_first_batch_again_and_refuses_another_request",)
+    ),
+    "reserved-channel": (409, ("test_the_channel_latest_is_computed_and_cannot_be_promoted_to",)),
+    "prompt-id-taken": (409, ("test_a_prompts_id_is_taken_once_per_organization",)),
+}  # fmt: skip
 
 CODEX = {"harness": "codex", "model": "m", "sandbox": "local"}
 CODE = {"name": "n", "source": "export default 1"}
@@ -47,6 +87,7 @@ PERSON = {
     "id": "talks", "variables": {"task": "t"}, "verify": "true",
     "user": {"kind": "simulated", "goal": "g", "prompt": "p"},
 }  # fmt: skip
+MANY = {f"c{number}": number / 21 for number in range(21)}
 TWICE = [{"index": 0, "name": "a"}, {"index": 0, "name": "b"}]
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("reserved-name", start(variants=[command(variables=["SPHYNX_X"])]), "reserved"),
@@ -66,6 +107,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("validator-count", judged(checks=[CODE] * 11 + [{**CODE, "manifest": [
         {"index": n, "name": "x"} for n in range(10)]}]), "at most 20"),
     ("choices-count", judged(judges=[{**JUDGE, "choices": {}}]), "choices"),
+    ("choices-count", judged(judges=[{**JUDGE, "choices": MANY}]), "choices"),
     ("cache-path", of_case(cache={"key": "k", "path": "../x"}), "inside the workspace"),
     ("cache-path", of_case(cache={"key": "k", "path": "/abs"}), "inside the workspace"),
     ("cache-path", of_case(cache={"key": "k", "path": "./.sphynx/x"}), "inside the workspace"),
@@ -229,3 +271,113 @@ def test_a_machine_that_goes_quiet_fails_its_batch_after_ten_minutes(server: Run
     asyncio.run(sweep(11))
     beat = server.post("runner.beat", {"id": batch["id"]}, key=key)
     assert (beat.status_code, "quiet" in beat.json()["message"]) == (409, True)
+
+
+def test_every_rule_of_the_contract_has_a_test_with_its_status() -> None:
+    path = Path(__file__).parent.parent / "data" / "contract.yaml"
+    given = yaml.safe_load(path.read_text("utf-8"))["extra_rules"]
+    assert {rule["id"]: rule["status"] for rule in given} == {name: RULES[name][0] for name in RULES}
+    shown = {rule for rule, _, _ in REFUSED}
+    for name, (_, tests) in RULES.items():
+        assert all(callable(globals().get(test)) for test in tests), name
+        assert STARTS not in tests or name in shown, name
+
+
+def documented(response: httpx.Response, name: str) -> dict[str, Any]:
+    """A refusal whose body is one the operation documents for its status."""
+    body = response.json()
+    (kind,) = [one for one in ERRORS[ALL[name].errors][response.status_code] if one.__name__ == body["_tag"]]
+    kind.model_validate(body, strict=True)
+    assert set(body) == {"_tag", "message"} | ({"issues"} if kind is HttpApiDecodeError else set())
+    assert body["message"]
+    return body
+
+
+def test_refusals_have_the_documented_bodies(server: Running) -> None:
+    key = server.new_org("bodies")
+    server.post("prompts.create", {"id": "p", "name": "n", "content": "c"}, key=key)
+    asked: list[tuple[str, Any, int]] = [
+        ("evals.batches.start", {}, 400),
+        ("evals.batches.start", start(variants=[CODEX]), 400),
+        ("environment.set", {"variables": [{"name": "SPHYNX_X", "value": "v"}]}, 400),
+        ("environment.set", {"variables": []}, 400),
+        ("environment.remove", {"name": "NONE"}, 404),
+        ("evals.batches.get", {"id": "none"}, 404),
+        ("evals.runs.get", {"id": "none"}, 404),
+        ("evals.cases.get", {"id": "none"}, 404),
+        ("evals.cases.run", {"id": "none"}, 404),
+        ("evals.suites.get", {"id": "none"}, 404),
+        ("prompts.get", {"id": "none"}, 404),
+        ("prompts.create", {"id": "p", "name": "n", "content": "c"}, 409),
+        ("prompts.promote", {"id": "p", "channel": "latest", "version": 1}, 409),
+    ]
+    for name, body, status in asked:
+        response = server.post(name, body, key=key)
+        assert response.status_code == status, (name, response.text)
+        documented(response, name)
+    for name in ALL:
+        documented(server.post(name, {}, key="anp_wrong"), name)
+        body = server.http.post(f"/v1/{name}", content=b"{", headers={"authorization": f"Bearer {key}"})
+        assert documented(body, name)["issues"] == [
+            {"_tag": "Type", "path": [], "message": "the body is not JSON"}
+        ]
+
+
+def test_what_is_just_within_the_limits_starts(server: Running) -> None:
+    key = server.new_org("limits")
+    files = {f"home/{number}": "" for number in range(256)}
+    cases = [{"id": f"c{n}", "variables": {"task": "t"}, "verify": "true"} for n in range(10)]
+    body = start(variants=[command(files=files)], cases=cases, trials=10)
+    started = server.post("evals.batches.start", body, key=key)
+    assert (started.status_code, len(started.json()["runs"])) == (200, 10), started.text
+
+
+def test_a_local_batch_needs_neither_keys_nor_variables_here(server: Running) -> None:
+    key = server.new_org("own-keys")
+    body = local(variants=[CODEX, command(variables=["NOT_SET"])])
+    assert server.post("runner.start", body, key=key).status_code == 200
+
+
+def test_the_channel_latest_is_computed_and_cannot_be_promoted_to(server: Running) -> None:
+    key = server.new_org("latest")
+    server.post("prompts.create", {"id": "p", "name": "n", "content": "one"}, key=key)
+    server.post("prompts.update", {"id": "p", "content": "two"}, key=key)
+    response = server.post("prompts.promote", {"id": "p", "channel": "latest", "version": 1}, key=key)
+    assert (response.status_code, response.json()["_tag"]) == (409, "Conflict")
+    newest = server.post("prompts.get", {"id": "p", "channel": "latest"}, key=key).json()
+    assert (newest["version"], newest["content"]) == (2, "two")
+
+
+def test_a_prompts_id_is_taken_once_per_organization(server: Running) -> None:
+    key, other = server.new_org("taken"), server.new_org("taken-b")
+    body = {"id": "p", "name": "n", "content": "c"}
+    assert server.post("prompts.create", body, key=key).status_code == 200
+    again = server.post("prompts.create", body, key=key)
+    assert (again.status_code, again.json()["_tag"]) == (409, "Conflict")
+    assert server.post("prompts.create", body, key=other).status_code == 200
+
+
+def test_bodies_are_limited_whether_or_not_they_say_their_length(tmp_path: Any) -> None:
+    with running(tmp_path, max_body=20_000, max_report=10_000) as server:
+        for name, limit in (("runner.report", 10_000), ("evals.batches.start", 20_000)):
+            for extra, status in ((0, 400), (1, 413)):
+                data = b"{" + b" " * (limit + extra - 2) + b"}"
+                headers = {"authorization": f"Bearer {server.key}"}
+                for content in (data, iter([data[:5_000], data[5_000:]])):
+                    response = server.http.post(f"/v1/{name}", content=content, headers=headers)
+                    assert response.status_code == status, (name, extra, response.text)
+                    if status == 413:
+                        assert response.json()["_tag"] == "PayloadTooLarge"
+                        assert f"{limit:,}" in response.json()["message"]
+
+
+def test_requests_are_limited_per_key(tmp_path: Any) -> None:
+    with running(tmp_path, rate_limit=5) as server:
+        other = server.new_org("acme")
+        statuses = [server.post("auth.whoami").status_code for _ in range(7)]
+        assert statuses == [200] * 5 + [429] * 2
+        refused = server.post("evals.batches.list")
+        assert (refused.status_code, refused.json()["_tag"]) == (429, "TooManyRequests")
+        assert 0 < int(refused.headers["retry-after"]) <= 60
+        assert server.post("auth.whoami", key=other).status_code == 200
+        assert server.post("auth.whoami", key="anp_wrong").status_code == 401
