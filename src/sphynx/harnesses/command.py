@@ -158,7 +158,8 @@ def _note(result: ExecResult, lines: LineSplitter, journal: CommandJournal) -> s
         ]
         notes.append(f"the agent exited with status {result.exit_code}" + (f": {said[-1]}" if said else ""))
     if lines.dropped:
-        notes.append(f"{lines.dropped} output lines were too long to read ({lines.dropped_bytes} bytes)")
+        dropped = "1 output line was" if lines.dropped == 1 else f"{lines.dropped} output lines were"
+        notes.append(f"{dropped} too long to read ({lines.dropped_bytes} bytes)")
     if journal.ignored:
         ignored = "1 event line was" if journal.ignored == 1 else f"{journal.ignored} event lines were"
         first = "" if journal.ignored == 1 else "first "
