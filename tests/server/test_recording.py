@@ -97,6 +97,27 @@ def test_a_report_that_is_too_large_is_sent_without_its_events_then_without_evid
     assert "without its events and evidence" in done.stderr
 
 
+def test_a_broken_trial_goes_as_a_void_one_to_a_server_that_knows_no_broken_ones(tmp_path: Path) -> None:
+    home = project(tmp_path, """echo '{"_tag":"Finished","reason":"failed: no model"}'\n""")
+    sent: list[Any] = []
+
+    def report(body: Any) -> tuple[int, Any]:
+        sent.append(body)
+        return (400, {"_tag": "DecodeError", "message": "outcome"}) if "failure" in body else (204, None)
+
+    with stand_in() as told:
+        told.root = (200, {"extensions": ["x-sphynx"]})
+        told.answer = lambda path, body: recorded(path, body, report=report)
+        done = local_eval(home, told.url, "k", "--case", "has-file")
+    assert len(sent) == 2, done.stderr
+    assert "no model" in sent[0]["failure"]
+    assert sent[1]["outcome"] == {
+        "artifacts": [], "commandCount": 0, "exitCode": -1, "modelMs": 0, "sandboxMs": 0, "status": "void",
+        "validations": [], "verifySteps": [], "voidFields": [],
+    }  # fmt: skip
+    assert "was not recorded" not in done.stderr
+
+
 def test_a_report_is_sent_again_when_the_gateway_fails(tmp_path: Path) -> None:
     home = project(tmp_path, RUN)
     seen: list[Any] = []

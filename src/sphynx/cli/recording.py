@@ -12,16 +12,17 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
 
-from sphynx.cli.recording_wire import events_of, report_of, shortened, trimmed
+from sphynx.cli.recording_wire import as_scored, events_of, report_of, shortened, trimmed
 from sphynx.client import Sphynx
 from sphynx.contracts import TrialKey
 from sphynx.engine import LocalPlan, Stop
 from sphynx.engine.options import LocalOptions, PlannedSuite
+from sphynx.engine.other_agents import other_harnesses
 from sphynx.engine.plan import needs_of
 from sphynx.errors import CompileError, SphynxError, UsageError
 from sphynx.journal.events import Event
@@ -57,6 +58,7 @@ class Recording:
         self._batches: dict[str, Recorded] = {}
         self._queue: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._done = threading.Event()
+        self._gone = False
         self._sender = threading.Thread(target=self._send, daemon=True)
         self._beater = threading.Thread(target=self._beat, daemon=True)
 
@@ -83,8 +85,11 @@ class Recording:
         for planned in plan.suites:
             batch = self._batches[planned.batch_id]
             lent |= self._variables(batch, planned, env)
-            for harness in dict.fromkeys(one.variant.harness for one in planned.variants):
+            harnesses = [one.variant.harness for one in planned.variants]
+            harnesses += [name for one in planned.cases for name in other_harnesses(one.case)]
+            for harness in dict.fromkeys(harnesses):
                 lent |= self._key(batch, harness)
+            lent |= self._still_needed(batch, planned, replace(plan.options, env={**lent, **env}))
         return replace(plan.options, env={**lent, **env})
 
     def close(self) -> None:
@@ -135,23 +140,37 @@ class Recording:
     def _report(self, batch: Recorded, key: TrialKey, record: TrialRecord, events: list[Event]) -> None:
         if batch.closed:
             return
-        report = report_of(batch.runs[key.case_id, key.label], record, events_of(events))
         name = f"{key.case_id} on {key.label}, trial {key.ordinal}"
-        for given_up in ("", "its events", "its events and evidence"):
-            try:
-                self._retried(lambda body=report: self._sphynx.runner.report(body))
-            except SphynxError as error:
-                if error.status == 413 and given_up != "its events and evidence":
-                    report = shortened(report)
-                    continue
-                if error.status == 409:
-                    self._closed(batch, error.message)
-                else:
-                    self._note(f"{name} was not recorded and shows as void: {error.message}")
-                return
+        try:
+            given_up = self._reported(
+                report_of(batch.runs[key.case_id, key.label], record, events_of(events))
+            )
+        except SphynxError as error:
+            if error.status == 409:
+                self._closed(batch, error.message)
+            else:
+                self._note(f"{name} was not recorded and shows as void: {error.message}")
+        except Exception as error:  # the reports after this one still have to be sent
+            self._note(f"{name} was not recorded and shows as void: {type(error).__name__}")
+        else:
             if given_up:
                 self._note(f"{name} was too large for the server, it was recorded without {given_up}")
-            return
+
+    def _reported(self, report: dict[str, Any]) -> str:
+        """Send a report in the fullest form the server takes; what had to be given up for that."""
+        given_up = ""
+        while True:
+            try:
+                self._retried(lambda body=report: self._sphynx.runner.report(body))
+                return given_up
+            except SphynxError as error:
+                if error.status == 413 and (less := shortened(report)) is not None:
+                    report, given_up = less
+                elif error.status == 400 and "failure" in report:
+                    # A server older than reports of broken trials.
+                    report = as_scored(report)
+                else:
+                    raise
 
     def _beat(self) -> None:
         while not self._done.is_set():
@@ -209,15 +228,32 @@ class Recording:
             found |= lease.values
         return found
 
+    def _still_needed(self, batch: Recorded, planned: PlannedSuite, options: LocalOptions) -> dict[str, str]:
+        """Keys that judges and persons need and neither the shell has nor a harness was lent."""
+        found: dict[str, str] = {}
+        for need in needs_of([planned], options):
+            if not need.found and need.name not in found:
+                with suppress(SphynxError):
+                    found |= self._sphynx.runner.lease_variables(batch.id, names=[need.name]).values
+        return found
+
     def _retried(self, call: Callable[[], Any]) -> Any:
-        """Up to two minutes while the network is away or the server is busy, with one note about it."""
-        end = time.monotonic() + GIVE_UP_S
+        """Up to two minutes while the network is away or the server is busy, with one note about it.
+
+        After two minutes in vain, what follows is tried once each until something comes through again.
+        """
+        end = time.monotonic() + (0 if self._gone else GIVE_UP_S)
         for number in range(1_000):
             try:
-                return call()
+                result = call()
+                self._gone = False
+                return result
             except SphynxError as error:
                 away = error.status is None or error.status in _TRANSIENT
-                if not away or isinstance(error, UsageError) or time.monotonic() >= end:
+                if not away or isinstance(error, UsageError):
+                    raise
+                if time.monotonic() >= end:
+                    self._gone = True
                     raise
                 if number == 0:
                     self._note(f"{error.message}; trying again for two minutes")

@@ -70,12 +70,26 @@ def report_of(run_id: str, record: TrialRecord, events: list[dict[str, Any]]) ->
     return {**report, "outcome": outcome, **({"usage": usage} if usage else {})}
 
 
-def shortened(report: dict[str, Any]) -> dict[str, Any]:
-    """The report without its events; when there are none left, without its evidence."""
-    if report["events"] or "outcome" not in report:
-        return {**report, "events": []}
-    bare = [_bare(one) for one in report["outcome"]["validations"]]
-    return {**report, "outcome": {**report["outcome"], "validations": bare}}
+def shortened(report: dict[str, Any]) -> tuple[dict[str, Any], str] | None:
+    """A smaller report and what it lacks: its events, then its evidence too. ``None`` when all is gone."""
+    if report["events"]:
+        return {**report, "events": []}, "its events"
+    outcome = report.get("outcome")
+    if outcome is None:
+        return None
+    bare = {**outcome, "validations": [_bare(one) for one in outcome["validations"]]}
+    return None if bare == outcome else ({**report, "outcome": bare}, "its events and evidence")
+
+
+def as_scored(report: dict[str, Any]) -> dict[str, Any]:
+    """The report of a broken trial as a scored one that is void."""
+    kept = {key: value for key, value in report.items() if key != "failure"}
+    nothing: list[str] = []
+    outcome = {
+        "artifacts": nothing, "commandCount": 0, "exitCode": -1, "modelMs": 0, "sandboxMs": 0,
+        "status": "void", "validations": nothing, "verifySteps": nothing, "voidFields": nothing,
+    }  # fmt: skip
+    return {**kept, "outcome": outcome}
 
 
 def _bare(validation: dict[str, Any]) -> dict[str, Any]:

@@ -21,6 +21,8 @@ from sphynx.schema.wire import EvalBatch, EvalRunPage, StartedBatch
 
 FIRST_CONTACT_S = 5.0
 READ_S = 30.0
+CHANGE_S = 60.0
+"""A change may take longer than a read, but a network that says nothing must not hold anyone for ever."""
 WAIT_MS = 3_600_000
 POLL_MS = 1_000
 MAX_POLL_MS = 15_000
@@ -100,7 +102,7 @@ def _answered(
         operation.path,
         what.encoded(),
         {"authorization": f"Bearer {server.api_key}", "content-type": "application/json", **what.headers},
-        READ_S if reads else None,
+        READ_S if reads else CHANGE_S,
     )
     repeatable = reads or "idempotency-key" in what.headers
     answer = yield request
@@ -228,7 +230,7 @@ def _refuse_unannounced(server: Server, what: Call) -> None:
 def _result(server: Server, what: Call, answer: Reply | Failure | None) -> Any:
     name = what.operation.name
     if not isinstance(answer, Reply):
-        if isinstance(answer, Failure) and answer.kind == "timeout":
+        if isinstance(answer, Failure) and answer.kind == "timeout" and what.operation.retry_safe:
             raise SphynxError(
                 f"{server.base_url} did not answer {name} within {READ_S:g} s", hint="it is slow, try again"
             )
