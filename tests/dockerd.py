@@ -1,8 +1,8 @@
 """A real Docker daemon for tests, with an image made without any registry; needs root, as the daemon does.
 
-The daemon has everything of its own below one short temporary folder and no network bridge, so it disturbs
-nothing and nothing is left. Images start from a Debian made by mmdebstrap, kept between runs in the folder that
-``SPHYNX_TEST_CACHE`` names (default: ``~/.cache/sphynx-tests``).
+The daemon has everything of its own below one short temporary folder, and no network bridge: it disturbs
+nothing, and nothing is left. Images start from a Debian made by mmdebstrap, kept between runs in the folder
+that ``SPHYNX_TEST_CACHE`` names (default: ``~/.cache/sphynx-tests``).
 """
 
 from __future__ import annotations

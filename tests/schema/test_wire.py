@@ -53,7 +53,7 @@ def test_a_request_is_sent_with_the_keys_that_were_given_and_no_others() -> None
         (("cases", 0, "id"), "Two Words"),
         (("cases", 0, "id"), "a\n"),
         (("cases", 0, "tags"), ["x"] * 13),
-        (("variants", 0, "sandbox"), "docker"),
+        (("variants", 0, "sandbox"), "podman"),
     ],
 )
 def test_a_request_that_breaks_the_contract_is_refused(path: tuple[Any, ...], value: Any) -> None:

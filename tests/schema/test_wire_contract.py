@@ -21,6 +21,9 @@ NOT_READ = {name for name, part in RUNNER.items() if part["verified"] == "unknow
 ELSEWHERE = {"r.CommandUsageLine"}
 """A line of the command harness, which ``sphynx.journal`` reads."""
 
+OURS = {"e2b": ["docker"]}
+"""Names a server of one's own knows beside the contract's, in the set that holds the key."""
+
 LIMITS = {
     "minLength": "minLength", "maxLength": "maxLength", "pattern": "pattern", "minItems": "minItems",
     "maxItems": "maxItems", "min": "minimum", "max": "maximum", "exclusiveMin": "exclusiveMinimum",
@@ -109,7 +112,9 @@ class Shown:
                 arms = [arm for arm in schema[key] if arm.get("type") != "null"]
                 return self.of(arms[0]) if len(arms) == 1 else {"arms": [self.of(arm) for arm in arms]}
         if "enum" in schema or "const" in schema:
-            return {"enum": schema.get("enum", [schema.get("const")])}
+            names = schema.get("enum", [schema.get("const")])
+            ours = [name for mark, added in OURS.items() if mark in names for name in added]
+            return {"enum": [name for name in names if name not in ours]}
         kind = schema.get("type")
         if kind is None:
             return {}

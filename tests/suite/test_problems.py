@@ -188,7 +188,7 @@ def test_what_a_suite_may_not_hold(fields: dict[str, Any], message: str) -> None
         ({"harness": None}, "harness is missing"),
         ({"model": None}, "model is missing"),
         ({"model": ""}, "model must not be blank"),
-        ({"sandbox": "e3b"}, 'sandbox must be one of e2b, daytona, upstash, modal, cloudflare, vercel, local, not "e3b"'),
+        ({"sandbox": "e3b"}, 'sandbox must be one of e2b, daytona, upstash, modal, cloudflare, vercel, local, docker, not "e3b"'),
         ({"profile": "./p"}, 'profile must be a dict, not "./p"'),
         ({"profile": {"name": "p"}}, "profile.dir is missing"),
         ({"profile": {"name": "P", "dir": "p"}}, 'profile.name must be lowercase letters, digits and hyphens, at most 64, not "P"'),

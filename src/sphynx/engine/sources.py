@@ -101,13 +101,17 @@ async def place_source(
     """Fill the workspace. Paths of repositories are meant from ``base``, the eval file's folder.
 
     An isolated trial sees neither local repositories nor the user's git credentials: ``outside`` opens a
-    sandbox that does, for the clone alone. Raises ``StageError`` with git's own reason, redacted.
+    sandbox that does, for the clone alone. One that is not on this machine clones inside, with what the URL
+    holds and nothing of this machine. Raises ``StageError`` with git's own reason, redacted.
     """
     kind = source.kind
     if kind == "files":
         for path, text in source.files.items():
             await box.write(f"{box.workspace}/{inside(path)}", text.encode("utf-8", "surrogatepass"))
     elif kind == "repo":
+        if host_path(box) is None:
+            await _Clone(box, source.url, source.ref, redactor, dict(_QUIET)).run()
+            return
         url, env = _file_url(source.url, base), git_env(host_env)
         if box.isolation == "none":
             await _Clone(box, url, source.ref, redactor, env).run()

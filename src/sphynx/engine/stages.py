@@ -142,7 +142,7 @@ async def score(trial: Trial) -> None:
     case = trial.job.case.case
     box = opened(trial)
     env = trial.env()
-    note = workspace.make_usable(box)
+    note = await workspace.make_usable(box)
     if note:
         trial.notes.append(note)
     shown = Shown(trial.redactor, lambda text: trial.show("checks", text))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Sequence
 from typing import Any
 
 import anyio.to_thread
@@ -13,6 +14,14 @@ from sphynx.engine import git_diff, tree
 from sphynx.engine.diff import Changes, compare
 from sphynx.engine.git_diff import GitState
 from sphynx.engine.tree import Tree
+from sphynx.results.artifacts import candidates
+
+_REMOVED = "the agent removed its workspace; the checks saw an empty one"
+_MENDED = 99
+_MEND = (
+    'if [ -d "$1" ] && [ ! -L "$1" ]; then chmod u+rwx "$1"; exit 0; fi; '
+    f'rm -f "$1"; mkdir -m 700 "$1"; exit {_MENDED}'
+)
 
 
 def host_path(box: Sandbox) -> str | None:
@@ -34,15 +43,30 @@ async def changes_since(box: Sandbox, before: Tree | GitState | None) -> Changes
     if isinstance(before, Tree) and root is not None:
         return compare(before, await _scan(root))
     found = await git_diff.changes_since(box, before if isinstance(before, GitState) else None)
-    if root is not None:
-        for path in found.paths:
-            data = tree.read_file(root, path)
-            if data is not None:
-                found.contents[path] = data
+    if root is None:
+        found.contents = await _contents(box, found.paths)
+        return found
+    for path in found.paths:
+        data = tree.read_file(root, path)
+        if data is not None:
+            found.contents[path] = data
     return found
 
 
-def make_usable(box: Sandbox) -> str | None:
+async def _contents(box: Sandbox, paths: Sequence[str]) -> dict[str, bytes]:
+    """The bytes of changed files that are small, out of a sandbox that is not on this machine."""
+    found: dict[str, bytes] = {}
+    for path in candidates(paths):
+        try:
+            data = await box.read(path, limit=tree.MAX_FILE_BYTES + 1)
+        except OSError:
+            continue  # removed, a link that leaves, or a folder of another repository
+        if len(data) <= tree.MAX_FILE_BYTES:
+            found[path] = data
+    return found
+
+
+async def make_usable(box: Sandbox) -> str | None:
     """Give the checks a workspace they can enter, and a note when the agent left none.
 
     Otherwise an agent could take back a result by removing or locking its workspace, or have the checks run
@@ -50,7 +74,8 @@ def make_usable(box: Sandbox) -> str | None:
     """
     root = host_path(box)
     if root is None:
-        return None
+        done = await box.exec(["/bin/sh", "-c", _MEND, "sh", box.workspace], cwd="/")
+        return _REMOVED if done.exit_code == _MENDED else None
     try:
         mode = os.lstat(root).st_mode
         if stat.S_ISDIR(mode):
@@ -61,7 +86,7 @@ def make_usable(box: Sandbox) -> str | None:
     except FileNotFoundError:
         pass
     os.makedirs(root, 0o700)  # noqa: PTH103
-    return "the agent removed its workspace; the checks saw an empty one"
+    return _REMOVED
 
 
 async def _scan(root: str) -> Tree:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -116,6 +117,14 @@ class BesideWorkspace:
     async def read(self, path: str, *, limit: int | None = None) -> bytes:
         """Read one file; relative paths start at the judge's working folder."""
         return await self._box.read(self._own(path), limit=limit)
+
+    async def upload(self, source: Path, path: str) -> None:
+        """Copy a folder in; relative paths start at the judge's working folder."""
+        await self._box.upload(source, self._own(path))
+
+    async def download(self, path: str, target: Path) -> None:
+        """Copy a folder out; relative paths start at the judge's working folder."""
+        await self._box.download(self._own(path), target)
 
     async def close(self) -> None:
         """Remove the copy; the sandbox itself stays open."""

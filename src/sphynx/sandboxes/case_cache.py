@@ -13,8 +13,8 @@ import os
 import shutil
 import stat
 from pathlib import Path
-from typing import Protocol
 
+from sphynx.contracts import Sandbox
 from sphynx.sandboxes.local import paths
 from sphynx.sandboxes.local.removal import remove_now
 from sphynx.sandboxes.local_root import LocalRoot
@@ -22,31 +22,47 @@ from sphynx.sandboxes.local_root import LocalRoot
 _CONTENT = "content"
 
 
-class OnThisMachine(Protocol):
-    """A sandbox whose workspace is a folder of this machine."""
-
-    host_workspace: str
-
-
 class CaseCache:
-    """Restores and saves folders (or single files) of trials whose workspace is on this machine."""
+    """Restores and saves folders of trials (or single files, where the workspace is on this machine)."""
 
     def __init__(self, root: LocalRoot) -> None:
         self._root = root
 
-    async def restore(self, box: OnThisMachine, key: str, path: str) -> bool:
+    async def restore(self, box: Sandbox, key: str, path: str) -> bool:
         """Copy the entry to ``path`` in the workspace; false when there is none.
 
         Raises ``PermissionError`` when ``path`` leads out of the workspace, ``OSError`` when copying fails.
         """
-        return await asyncio.to_thread(self._restore, key, path, Path(box.host_workspace))
+        workspace = getattr(box, "host_workspace", None)
+        if workspace is not None:
+            return await asyncio.to_thread(self._restore, key, path, Path(workspace))
+        entry = self._entry(key, path)
+        try:
+            os.utime(entry)
+        except OSError:
+            return False
+        await box.upload(entry / _CONTENT, os.path.normpath(path))
+        return True
 
-    async def save(self, box: OnThisMachine, key: str, path: str) -> bool:
+    async def save(self, box: Sandbox, key: str, path: str) -> bool:
         """Keep what is at ``path``; false when nothing is there or the key is kept already.
 
         Sockets, pipes and devices are left out, links are kept as links. Raises as ``restore`` does.
         """
-        return await asyncio.to_thread(self._save, key, path, Path(box.host_workspace))
+        workspace = getattr(box, "host_workspace", None)
+        if workspace is not None:
+            return await asyncio.to_thread(self._save, key, path, Path(workspace))
+        entry = self._entry(key, path)
+        if entry.exists():
+            return False
+        folder = self._root.new_staging()
+        try:
+            await box.download(os.path.normpath(path), folder / _CONTENT)
+            return _appear(folder, entry)
+        except FileNotFoundError:
+            return False
+        finally:
+            await asyncio.to_thread(remove_now, folder)
 
     def _entry(self, key: str, path: str) -> Path:
         named = json.dumps([key, os.path.normpath(path)]).encode()
@@ -69,14 +85,20 @@ class CaseCache:
         folder = self._root.new_staging()
         try:
             _copy(source, folder / _CONTENT)
-            folder.rename(entry)
-            return True
-        except OSError:
-            if entry.exists():
-                return False  # another trial was faster
-            raise
+            return _appear(folder, entry)
         finally:
             remove_now(folder)
+
+
+def _appear(folder: Path, entry: Path) -> bool:
+    """Put an entry in its place, whole; false when another trial was faster."""
+    try:
+        folder.rename(entry)
+        return True
+    except OSError:
+        if entry.exists():
+            return False
+        raise
 
 
 def _within(workspace: Path, path: str, *, make: bool) -> Path:

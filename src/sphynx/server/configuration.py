@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sphynx.sandboxes.docker.options import ContainerOptions
 from sphynx.server.store.database import sqlite_url
 
 PORT = 3003
@@ -21,6 +23,10 @@ class Configuration:
     port: int = PORT
     allow_local_sandbox: bool = False
     default_sandbox: str | None = None
+    containers: ContainerOptions | None = None
+    """How containers are made; ``None``: there are none here."""
+    no_containers: Callable[[], str] = field(default=lambda: "", repr=False)
+    """Asked at every start: why no container can be started just now, empty when one can."""
     isolate: bool = True
     """Local trials run in bubblewrap where this machine can."""
     jobs: int = 4
@@ -38,8 +44,9 @@ class Configuration:
 
     @property
     def sandboxes(self) -> list[str]:
-        """Sandboxes this server can open."""
-        return ["local"] if self.allow_local_sandbox else []
+        """Sandboxes this server can open now. May ask the container engine whether it is there."""
+        docker = self.containers is not None and not self.no_containers()
+        return [*(["docker"] if docker else []), *(["local"] if self.allow_local_sandbox else [])]
 
     @property
     def sandbox(self) -> str | None:

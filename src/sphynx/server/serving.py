@@ -99,7 +99,7 @@ def serve(
             access_log=False, timeout_graceful_shutdown=5, server_header=False,
         )  # fmt: skip
         server = _Server(config, lambda port: _announce(configuration, port, key, say))
-        child = WorkerProcess(configuration, environ) if workers and configuration.sandboxes else None
+        child = WorkerProcess(configuration, environ) if workers and _runs_trials(configuration) else None
         if child is not None:
             child.start()
         try:
@@ -139,8 +139,9 @@ class WorkerProcess:
 
     def __init__(self, configuration: Configuration, environ: Mapping[str, str]) -> None:
         self._orders = Orders(
-            str(configuration.data), configuration.url, configuration.jobs, configuration.isolate
-        )
+            str(configuration.data), configuration.url, configuration.jobs, configuration.isolate,
+            configuration.containers,
+        )  # fmt: skip
         self._environ = dict(environ)
         self._process: subprocess.Popen[bytes] | None = None
         self._stopping = threading.Event()
@@ -196,6 +197,8 @@ def _announce(configuration: Configuration, port: int, key: str | None, say: Cal
     say(f"sphynx listens on http://{host}:{port}")
     say(f"data      {configuration.data}")
     say(f"sandboxes {', '.join(configuration.sandboxes) or 'none: nothing can be run, only recorded'}")
+    if configuration.containers is not None and (why := configuration.no_containers()):
+        say(f"warning: no containers: {why}")
     if not _loopback(configuration.host):
         say("warning: without TLS in front, keys and results travel readable over the network")
     say("")
@@ -203,6 +206,11 @@ def _announce(configuration: Configuration, port: int, key: str | None, say: Cal
     if key is not None:
         say(f"export SPHYNX_API_KEY={key}")
         say("this key is shown once; sphynx admin create-key makes more")
+
+
+def _runs_trials(configuration: Configuration) -> bool:
+    """A daemon that is away may come back, so containers count even when none can be started now."""
+    return configuration.allow_local_sandbox or configuration.containers is not None
 
 
 def _loopback(host: str) -> bool:

@@ -152,6 +152,7 @@ class VariantFields(TypedDict, total=False):
     sandbox: str | None
     profile: ProfileFields | None
     harness_version: str | None
+    image: str | None
     bare: bool | None
 
 

@@ -12,7 +12,7 @@ from sphynx.suite.caller import caller
 from sphynx.suite.fields import Fault, Field, faults_in, flag, mapping, nearest, problem, record, show, text
 from sphynx.suite.shapes import ProfileFields, VariantFields
 
-SANDBOXES = ("e2b", "daytona", "upstash", "modal", "cloudflare", "vercel", "local")
+SANDBOXES = ("e2b", "daytona", "upstash", "modal", "cloudflare", "vercel", "local", "docker")
 DEFAULT_SANDBOX = "e2b"
 _PROFILE_NAME = r"[a-z0-9][a-z0-9-]{0,63}"
 
@@ -79,6 +79,7 @@ VARIANT_FIELDS = (
         doc="files and settings layered on the harness: a dict with name and dir",
     ),
     Field("harness_version", "str | None", text(low=1, high=100), doc="a version other than the pinned one"),
+    Field("image", "str | None", text(low=1, high=300), doc="the container's image, with sandbox docker"),
     Field("bare", "bool | None", flag, doc="Claude only: False runs it in full mode", default="True"),
 )
 
@@ -87,7 +88,7 @@ class Variant:
     """What a case runs on. ``sandbox`` is ``None`` when not named (``e2b`` on the wire).
 
     ``harness`` is a name; for a Python function it is ``python/<name>`` and ``function`` holds it.
-    ``options`` holds settings of one harness (``bare``) that were given.
+    ``options`` holds settings that were given for its harness (``bare``) or its sandbox (``image``).
     """
 
     __slots__ = (
@@ -106,7 +107,7 @@ class Variant:
         self.sandbox = cast("str | None", given.get("sandbox"))
         self.profile = cast("ProfileFields | None", mapping(given.get("profile")))
         self.harness_version = cast("str | None", given.get("harness_version"))
-        self.options: dict[str, Any] = {} if given.get("bare") is None else {"bare": given["bare"]}
+        self.options = {name: given[name] for name in ("bare", "image") if given.get(name) is not None}
 
     def __repr__(self) -> str:
         return f"variant({self.label})"
@@ -136,8 +137,10 @@ class Variant:
         if self.harness == "command" and self.given.get("profile") is None:
             hint = 'profile={"name": "mine", "dir": "./profile"}, where profile.json names the command as run'
             yield Fault('is missing, and harness "command" needs one', at="profile", hint=hint)
-        if self.options and self.harness != "claude":
+        if "bare" in self.options and self.harness != "claude":
             yield Fault(f"works with harness claude, not {show(self.harness)}", at="bare")
+        if "image" in self.options and self.sandbox != "docker":
+            yield Fault("works with sandbox docker only", at="image", hint='sandbox="docker"')
 
 
 def variant(**fields: Unpack[VariantFields]) -> Variant:

@@ -16,11 +16,12 @@ from sphynx.contracts import SandboxSpec
 from sphynx.errors import MissingExtraError, StageError
 
 try:
+    import aiohttp
     from aiodocker.exceptions import DockerError
 
     from sphynx.sandboxes.docker.engine import Engine, failed
 except ModuleNotFoundError as error:
-    if error.name != "aiodocker":
+    if error.name not in ("aiodocker", "aiohttp"):
         raise
     raise MissingExtraError("the docker sandbox", "docker") from None
 
@@ -226,6 +227,8 @@ class DockerBackend:
             found = await self._engine.client.containers.get(container_id)
         except DockerError as error:
             return "The container is gone" if error.status == 404 else ""
+        except (OSError, aiohttp.ClientError) as error:
+            return failed("The container engine cannot be reached", error).message
         state = found["State"]
         if state.get("Running"):
             return ""

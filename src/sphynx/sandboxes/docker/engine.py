@@ -13,7 +13,7 @@ from aiodocker import Docker
 from aiodocker.containers import DockerContainer
 from aiodocker.exceptions import DockerError
 
-from sphynx.errors import StageError, UsageError
+from sphynx.errors import StageError
 from sphynx.sandboxes.docker import daemon
 
 _GONE = (404, 409)
@@ -31,12 +31,14 @@ class Engine:
 
     @property
     def client(self) -> Docker:
-        """The client; ``UsageError`` when there is no address of a daemon."""
+        """The client; ``StageError`` when there is no address of a daemon."""
         if self._client is None:
             there = daemon.address(self._environ)
             if there is None:
-                raise UsageError(
-                    "no Docker or Podman socket was found", hint="start the daemon, or set DOCKER_HOST"
+                raise StageError(
+                    "No Docker or Podman socket was found, and DOCKER_HOST is not set",
+                    stage="sandbox",
+                    cause="sandbox",
                 )
             # Every command that runs holds a connection, so their number must not be limited here.
             if there.startswith("unix://"):
@@ -81,24 +83,26 @@ class Engine:
         """A container that runs; ``None`` when there is none of this id."""
         try:
             found = await self.client.containers.get(container_id)
-        except DockerError as error:
-            if error.status in _GONE:
+        except (DockerError, OSError, aiohttp.ClientError) as error:
+            if isinstance(error, DockerError) and error.status in _GONE:
                 return None
-            raise failed("The container engine", error) from None
+            raise failed("The container could not be found", error) from None
         return found if found["State"].get("Running") else None
 
     async def listed(self, labels: Mapping[str, str]) -> list[DockerContainer]:
         """Containers with these labels, also those that have ended."""
         wanted = [f"{name}={value}" for name, value in labels.items()]
-        filters = json.dumps({"label": wanted})
-        return await self.client.containers.list(all=True, filters=filters)
+        try:
+            return await self.client.containers.list(all=True, filters=json.dumps({"label": wanted}))
+        except (DockerError, OSError, aiohttp.ClientError) as error:
+            raise failed("The containers could not be listed", error) from None
 
     async def remove(self, container_id: str) -> None:
         """Kill and remove a container; one that is gone, or going, is fine."""
         try:
             await self.client.containers.container(container_id).delete(force=True, v=True)
-        except DockerError as error:
-            if error.status not in _GONE:
+        except (DockerError, OSError, aiohttp.ClientError) as error:
+            if not (isinstance(error, DockerError) and error.status in _GONE):
                 raise failed("The container could not be removed", error) from None
 
     async def aclose(self) -> None:

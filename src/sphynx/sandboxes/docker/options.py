@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from sphynx.errors import UsageError
 
@@ -34,6 +36,14 @@ class ContainerOptions:
     network: Network = field(default_factory=Network)
     lifetime_s: int = 6 * 3_600
     """After this a container ends by itself, whoever has forgotten it."""
+
+
+def from_json(value: Mapping[str, Any] | None) -> ContainerOptions | None:
+    """Options from what ``dataclasses.asdict`` and JSON made of them."""
+    if value is None:
+        return None
+    network = Network(value["network"]["mode"], tuple(value["network"]["hosts"]))
+    return ContainerOptions(**{**value, "network": network})
 
 
 def memory(text: str) -> int | None:

@@ -23,6 +23,7 @@ from sphynx.sandboxes.case_cache import CaseCache
 from sphynx.sandboxes.local_root import LocalRoot
 from sphynx.schema.records import TrialRecord
 from sphynx.server.execution.backends import Backends
+from sphynx.server.execution.containers import Containers
 from sphynx.server.execution.rebuilt import Rebuilt, bundle_digest, forget, rebuild, write_bundle
 from sphynx.server.lending import lent
 from sphynx.server.starting import profile_from
@@ -60,6 +61,7 @@ class TrialRunner:
         worker: str,
         *,
         isolate: bool,
+        containers: Containers | None = None,
     ) -> None:
         self._database = database
         self._vault = vault
@@ -68,7 +70,7 @@ class TrialRunner:
         self._worker = worker
         self._isolate = isolate
         self.root = LocalRoot(data / "local")
-        self.backends = Backends(self.root, environ)
+        self.backends = Backends(self.root, environ, containers)
         self.stopping = False
         self._attempts: set[Attempt] = set()
 
@@ -118,7 +120,10 @@ class TrialRunner:
         folder = BatchFolder.create(self._work(trial_id) / str(attempt), trial_id)
         try:
             job, machine = await patiently(lambda: self._prepared(trial_id, found, folder))
-            async with self.backends.of(found["batch_id"]) as backend:
+            image = found["options"].get("image")
+            async with self.backends.of(
+                found["batch_id"], found["sandbox"], trial_id, attempt, image
+            ) as backend:
                 folder.trial_started(job.key)
                 where = folder.trial_folder(job.key)
                 record = await run_trial(job, machine(backend))
@@ -148,7 +153,12 @@ class TrialRunner:
         async with self._database.read() as connection:
             query = (
                 sa.select(
-                    TRIALS.c.ordinal, RUNS, VARIANTS.c.harness, VARIANTS.c.model, CASE_VERSIONS.c.definition_z
+                    TRIALS.c.ordinal,
+                    RUNS,
+                    VARIANTS.c.harness,
+                    VARIANTS.c.model,
+                    VARIANTS.c.sandbox,
+                    CASE_VERSIONS.c.definition_z,
                 )
                 .join(RUNS, RUNS.c.id == TRIALS.c.run_id)
                 .join(VARIANTS, VARIANTS.c.id == RUNS.c.variant_id)
@@ -185,11 +195,13 @@ class TrialRunner:
         )
         job = TrialJob(key, rebuilt.suite, rebuilt.case, rebuilt.variant)
 
+        plain = found["sandbox"] == "local" and not self._isolate
+
         def machine(backend: Any) -> Machine:
             return Machine(
                 backend=backend, folder=folder, sinks=(), host_env=env, forwarded={},
                 cache=CaseCache(LocalRoot(self._data / "orgs" / org)),
-                recorder=None if self._isolate else shared_recorder(self.root), isolate=self._isolate,
+                recorder=shared_recorder(self.root) if plain else None, isolate=self._isolate,
             )  # fmt: skip
 
         return job, machine

@@ -21,15 +21,21 @@ import anyio
 import sqlalchemy as sa
 
 from sphynx.sandboxes import bubblewrap
-from sphynx.server.execution.durable import Durable, executor_id
+from sphynx.sandboxes.docker import options as container_options
+from sphynx.sandboxes.docker.options import ContainerOptions
+from sphynx.server.execution.containers import Containers
+from sphynx.server.execution.durable import Durable, Planned, executor_id
+from sphynx.server.execution.limits import limits_from
 from sphynx.server.execution.machine import TrialRunner
 from sphynx.server.logs import to_stderr
 from sphynx.server.store import batches
 from sphynx.server.store.database import Database
-from sphynx.server.store.tables import BATCHES, ENDED, TRIALS, WORKERS
+from sphynx.server.store.tables import BATCHES, ENDED, RUNS, TRIALS, VARIANTS, WORKERS
 from sphynx.server.vault import open_vault
 
 BEAT_S = 2.0
+PLACES = 100
+"""More than a run has trials: a batch that goes first goes first with all of them."""
 DEAD_S = 15.0
 _LOOK_S = 0.3
 _CLOSE_S = 8.0
@@ -48,6 +54,13 @@ class Orders:
     database_url: str
     jobs: int
     isolate: bool = True
+    containers: ContainerOptions | None = None
+
+    @classmethod
+    def decoded(cls, line: bytes) -> Orders:
+        """What ``encoded`` gave."""
+        value = json.loads(line)
+        return cls(**{**value, "containers": container_options.from_json(value["containers"])})
 
     def encoded(self) -> bytes:
         """One line of JSON."""
@@ -64,12 +77,16 @@ class Worker:
         isolate, why = bubblewrap.available() if orders.isolate else (False, "not wanted")
         if not isolate:
             _LOG.warning("trials are not isolated", extra={"why": why})
+        vault = open_vault(data, environ)
+        containers = None
+        if orders.containers is not None:
+            containers = Containers(orders.containers, environ, data, vault, self.database)
         self.trials = TrialRunner(
-            self.database, open_vault(data, environ), data, environ, self.executor, isolate=isolate
+            self.database, vault, data, environ, self.executor, isolate=isolate, containers=containers
         )
         self.durable = Durable(
             orders.database_url, self.executor, jobs=orders.jobs, run_trial=self.trials.run,
-            plan=self._plan, close=self._close,
+            plan=self._plan, close=self._close, limits=limits_from(environ),
         )  # fmt: skip
         self._stop = asyncio.Event()
         self._trusted_from = 0.0
@@ -152,7 +169,7 @@ class Worker:
 
     async def _begin_again(self, batch_id: str) -> None:
         """A batch still runs though the engine has done with it: hand it over anew, with what is open."""
-        left = await self._plan(batch_id)
+        left = [trial_id for trial_id, _, _ in await self._plan(batch_id)]
         if await self._close(batch_id):
             return
         _LOG.warning("a batch is begun again", extra={"batch": batch_id, "trials": len(left)})
@@ -195,15 +212,19 @@ class Worker:
         )
         return int((await connection.execute(sa.text(clock))).scalar())  # type: ignore[attr-defined]
 
-    async def _plan(self, batch_id: str) -> list[str]:
+    async def _plan(self, batch_id: str) -> list[Planned]:
         """The trials of a batch, those with ordinal 1 first, so that every run has a result early."""
+        place = BATCHES.c.priority * PLACES + TRIALS.c.ordinal
         async with self.database.read() as connection:
             query = (
-                sa.select(TRIALS.c.id)
+                sa.select(TRIALS.c.id, VARIANTS.c.harness, place)
+                .join(RUNS, RUNS.c.id == TRIALS.c.run_id)
+                .join(BATCHES, BATCHES.c.id == RUNS.c.batch_id)
+                .join(VARIANTS, VARIANTS.c.id == RUNS.c.variant_id)
                 .where(TRIALS.c.batch_id == batch_id, TRIALS.c.status.not_in(ENDED))
                 .order_by(TRIALS.c.ordinal, TRIALS.c.run_id)
             )
-            return list((await connection.execute(query)).scalars())
+            return [tuple(row) for row in (await connection.execute(query)).all()]
 
     async def _close(self, batch_id: str) -> bool:
         async with self.database.write() as connection:
@@ -233,7 +254,7 @@ def main() -> None:
         if not part:
             return
         line += part
-    asyncio.run(work(Orders(**json.loads(line)), dict(os.environ), follow_stdin=True))
+    asyncio.run(work(Orders.decoded(line), dict(os.environ), follow_stdin=True))
 
 
 if __name__ == "__main__":
