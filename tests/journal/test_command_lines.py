@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sphynx.journal.command_lines import parse
+from sphynx.journal.command_lines import parse, why_ignored
 from sphynx.journal.events import (
     Command,
     FileChange,
@@ -112,6 +112,7 @@ def test_no_bytes_raise(data: bytes) -> None:
     """Anything a process may print."""
     parse(data, NOW)
     parse(b'{"_tag":"Message"' + data, NOW)
+    why_ignored(b'{"_tag":"Message"' + data)
 
 
 json_values = st.recursive(
@@ -119,6 +120,14 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=6,
 )
+
+
+@pytest.mark.parametrize("depth", [100, 400, 700, 900, 5_000, 100_000])
+def test_a_deep_line_is_no_event_and_no_error(depth: int) -> None:
+    """However deep a value is nested, the line is ignored with some reason or none."""
+    line = b'{"_tag":"ToolCall","input":' + b"[" * depth + b"]" * depth + b"}"
+    assert parse(line, NOW) is None
+    assert (why_ignored(line) or "ToolCall").startswith("ToolCall")
 
 
 @given(

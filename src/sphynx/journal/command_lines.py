@@ -68,6 +68,8 @@ def why_ignored(line: bytes) -> str | None:
         msgspec.convert(_plain(value), Line)
     except msgspec.ValidationError as error:
         return f"{tag}: {error}"
+    except (ValueError, RecursionError):
+        pass
     return f"{tag}: a value does not fit"
 
 
