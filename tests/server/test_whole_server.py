@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import zlib
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,11 @@ import pytest
 
 from server.whole import project, until, whole
 from sphynx.compiler import compile_eval
+from sphynx.testing.scripted_model import ScriptedModel, When, say
 
 pytestmark = pytest.mark.server
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 WRITES = "echo hello > hello.txt\n"
 SECRET = "sk-do-not-show-3f9a8b7c6d5e4f"
 
@@ -67,6 +71,56 @@ def test_from_the_first_start_to_a_gate(tmp_path: Path) -> None:
             assert key not in text
     assert SECRET not in server.log.read_text()
     assert server.process.returncode == 0
+
+
+PERSON = [
+    say("It is $20, with 500 messages.", when=When(last="cost a month")),
+    say("Yes, go ahead.", when=When(last="push it live")),
+    say("<<DONE>>", when=When(last="is live")),
+]
+
+
+@pytest.mark.parametrize("store", ["sqlite", "postgres"])
+def test_the_examples_with_the_scripted_model(
+    tmp_path: Path, store: str, request: pytest.FixtureRequest
+) -> None:
+    """serve, admin create-key, env set, eval, whoami, batches get, case run, env remove: with one key."""
+    url = request.getfixturevalue("new_database") if store == "postgres" else ""
+    home, data = tmp_path / "project", tmp_path / "data"
+    shutil.copytree(EXAMPLES, home, ignore=shutil.ignore_patterns(".sphynx"))
+    (home / "pyproject.toml").touch()
+    with ExitStack() as opened:
+        model = opened.enter_context(ScriptedModel())
+        model.script("/", PERSON, order="arrival")
+        asked = {"SPHYNX_OPENAI_BASE_URL": f"{model.url}/v1"}
+        server = opened.enter_context(whole(data, database_url=url, environ=asked))
+        where = ("--database-url", url) if url else ()
+
+        def sphynx(*args: str, stdin: str = "") -> str:
+            done = server.cli(*args, cwd=home, stdin=stdin)
+            assert done.returncode == 0, done.stdout + done.stderr + server.log.read_text()
+            return done.stdout
+
+        server.key = sphynx("admin", "create-key", "--name", "mine", "--data", str(data), *where).strip()
+        sphynx("env", "set", "OPENAI_API_KEY", stdin=f"{SECRET}\n")
+        sphynx("eval", "--variant", "command/scripted", "--output", "report.json")
+        assert sphynx("whoami").splitlines()[0] == "Default (default)"
+        report = json.loads((home / "report.json").read_text())
+        assert [one["suite"] for one in report] == [
+            "catalog-api",
+            "hello",
+            "pricing",
+            "users-interface",
+        ]
+        for one in report:
+            batch = json.loads(sphynx("batches", "get", one["batchId"], "--json"))
+            assert batch["status"] == "finished"
+            assert {trial["status"] for run in batch["runs"] for trial in run["trials"]} == {"passed"}
+        assert "2 passed" in sphynx("case", "run", "writes-hello", "--trials", "2")
+        sphynx("env", "remove", "OPENAI_API_KEY")
+        assert "OPENAI_API_KEY" not in sphynx("env", "list")
+    assert server.process.returncode == 0
+    assert SECRET not in server.log.read_text()
 
 
 def everything_stored(database: Path) -> list[str]:
