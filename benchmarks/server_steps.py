@@ -16,7 +16,7 @@ import time
 
 import sqlalchemy as sa
 
-from sphynx.server.execution.durable import Durable, executor_id
+from sphynx.server.execution.durable import Durable, Planned, executor_id
 from sphynx.server.store.database import Database
 
 
@@ -27,8 +27,8 @@ async def durable(url: str, trials: int) -> float:
     async def run(trial_id: str) -> str:
         return "passed"
 
-    async def plan(batch_id: str) -> list[str]:
-        return [f"{batch_id}-{number}" for number in range(int(batch_id.rpartition("-")[2]))]
+    async def plan(batch_id: str) -> list[Planned]:
+        return [(f"{batch_id}-{number}", "", 1) for number in range(int(batch_id.rpartition("-")[2]))]
 
     async def close(batch_id: str) -> bool:
         ended[batch_id].set()

@@ -77,9 +77,12 @@ class AsyncResource:
 class AsyncBatches(AsyncResource):
     """Batches: start, wait, read."""
 
-    async def start(self, suite: Any) -> StartedBatch:
-        """Start a batch of ``suite``, a ``Suite`` or a request. Trials go on at the server."""
-        return await self._call(checked("evals.batches.start", start_body(suite)))
+    async def start(self, suite: Any, *, priority: int | None = None) -> StartedBatch:
+        """Start a batch of ``suite``, a ``Suite`` or a request. Trials go on at the server.
+
+        Those of a lower ``priority`` (1 to 10, else 5) go first; only a server of one's own knows it.
+        """
+        return await self._call(checked("evals.batches.start", start_body(suite, priority)))
 
     async def wait(
         self,

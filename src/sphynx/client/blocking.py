@@ -1,5 +1,7 @@
 """``Sphynx``: the client for plain code."""
 
+# Written by scripts/blocking_client.py from asynchronous.py: change it there.
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -76,9 +78,12 @@ class SyncResource:
 class SyncBatches(SyncResource):
     """Batches: start, wait, read."""
 
-    def start(self, suite: Any) -> StartedBatch:
-        """Start a batch of ``suite``, a ``Suite`` or a request. Trials go on at the server."""
-        return self._call(checked("evals.batches.start", start_body(suite)))
+    def start(self, suite: Any, *, priority: int | None = None) -> StartedBatch:
+        """Start a batch of ``suite``, a ``Suite`` or a request. Trials go on at the server.
+
+        Those of a lower ``priority`` (1 to 10, else 5) go first; only a server of one's own knows it.
+        """
+        return self._call(checked("evals.batches.start", start_body(suite, priority)))
 
     def wait(
         self,

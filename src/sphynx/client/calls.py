@@ -65,12 +65,15 @@ def checked(name: str, body: Any, headers: Mapping[str, str] | None = None) -> C
     return Call(operation, request.wire(), headers or {})
 
 
-def start_body(what: Any) -> Any:
+def start_body(what: Any, priority: int | None = None) -> Any:
     """The request that starts ``what``: a ``Suite`` is compiled, anything else is taken as it is."""
     if isinstance(what, Suite):
-        return load("sphynx.compiler:compile_definition")(what)
+        what = load("sphynx.compiler:compile_definition")(what)
     if isinstance(what, SuiteBatchRequest | Mapping):
-        return what
+        if priority is None:
+            return what
+        body = dict(what) if isinstance(what, Mapping) else what.wire()
+        return {**body, BEYOND: {**(body.get(BEYOND) or {}), "priority": priority}}
     raise UsageError(
         f"cannot start {type(what).__name__}", hint="pass a suite(...), or what compile_definition() gives"
     )

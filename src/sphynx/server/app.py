@@ -24,7 +24,8 @@ from sphynx.server.quiet import sweep_forever
 from sphynx.server.refusals import Refusal
 
 EXTENSIONS = [
-    "x-sphynx", "python-bundles", "start-idempotency", "batches-cancel", "batches-link", "statistics", "batches-etag",
+    "x-sphynx", "python-bundles", "start-idempotency", "batches-cancel", "batches-link", "batches-etag",
+    "batches-priority", "statistics",
 ]  # fmt: skip
 """What this server announces at ``/``; a client sends the additions to no other."""
 

@@ -10,6 +10,7 @@ from pydantic.alias_generators import to_camel
 
 from sphynx.schema.wire import SuiteBatchRequest
 from sphynx.server.refusals import bad_request
+from sphynx.server.store.batches import PRIORITY
 
 Milliseconds = Annotated[int, Field(ge=1, le=86_400_000)]
 Criterion = Annotated[str, Field(min_length=1, max_length=4_000)]
@@ -41,6 +42,12 @@ class CaseExtras(_Extras):
     fixtures: dict[str, Any] = {}
 
 
+class BatchExtras(_Extras):
+    """What of a batch has no field on the wire. Trials of a lower ``priority`` go first."""
+
+    priority: Annotated[int, Field(ge=1, le=10)] = PRIORITY
+
+
 class VariantExtras(_Extras):
     """What of a variant has no field on the wire."""
 
@@ -50,6 +57,7 @@ class VariantExtras(_Extras):
 
 def check(request: SuiteBatchRequest) -> None:
     """Refuse what a request asks for that this server does not know or cannot read."""
+    _check(BatchExtras, "the batch", request.beyond)
     for case in request.cases:
         _check(CaseExtras, f'case "{case.id}"', case.beyond)
     for one in request.variants:

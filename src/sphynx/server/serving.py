@@ -21,6 +21,7 @@ from sphynx.errors import SphynxError, UsageError
 from sphynx.server.api.context import Services
 from sphynx.server.app import create_app
 from sphynx.server.configuration import Configuration
+from sphynx.server.execution.limits import limits_from
 from sphynx.server.execution.worker import Orders
 from sphynx.server.store import accounts
 from sphynx.server.store.database import Database
@@ -89,6 +90,7 @@ def serve(
     say: Callable[[str], None],
 ) -> None:
     """Serve until SIGTERM or Ctrl-C. ``say`` gets the lines for people."""
+    limits_from(environ)  # what cannot be read is told before anything starts
     prepare(configuration)
     with only_server(configuration.data):
         vault = open_vault(configuration.data, environ)

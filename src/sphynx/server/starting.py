@@ -65,6 +65,7 @@ async def start_suite(
             NewBatch(
                 **new, trials=request.trials, local=local, checks_in=request.checks_in, trigger=trigger,
                 author=asked.actor.key_name, idempotency_key=key, request_hash=digest,
+                priority=(request.beyond or {}).get("priority", batches.PRIORITY),
             ),
         )  # fmt: skip
 

@@ -168,6 +168,8 @@ class EvalVariantRequest(Request):
 class SuiteBatchRequest(Request):
     """Start a batch: every case on every variant, ``trials`` times."""
 
+    beyond: Beyond = None
+
     cases: Annotated[list[EvalCase], Field(min_length=1, max_length=100)]
     checks_in: bool = False
     suite: EvalSuiteRequest

@@ -6,20 +6,22 @@ stored is ever unpickled.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
 import secrets
 import socket
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import Any
 
-from dbos import DBOS, DBOSConfig, SetWorkflowID
+from dbos import DBOS, DBOSConfig, SetEnqueueOptions, SetWorkflowID
 from dbos._serialization import Serializer
 
+from sphynx.server.execution.limits import Limit
 from sphynx.server.store.database import IDLE_S, normal, sync_engine
 
 NAME = "sphynx"
@@ -34,7 +36,9 @@ _LOG = logging.getLogger("sphynx.worker")
 _UNDER_WAY = ("PENDING", "ENQUEUED", "DELAYED")
 
 TrialStep = Callable[[str], Awaitable[str]]
-BatchPlan = Callable[[str], Awaitable[list[str]]]
+Planned = tuple[str, str, int]
+"""A trial's id, its harness and its place among those that wait; the lowest goes first."""
+BatchPlan = Callable[[str], Awaitable[list[Planned]]]
 BatchEnd = Callable[[str], Awaitable[bool]]
 
 
@@ -71,15 +75,26 @@ def executor_id() -> str:
 class Durable:
     """The engine of one worker process; there can be one per process.
 
-    ``run_trial`` is given a trial's id and returns a word once the trial is settled; ``plan`` gives the ids
-    of a batch's trials, ``close`` ends the batch.
+    ``run_trial`` is given a trial's id and returns a word once the trial is settled; ``plan`` gives a
+    batch's trials, ``close`` ends the batch. Harnesses in ``limits`` have a queue of their own, whose limits
+    hold over all workers; ``jobs`` is how many trials this worker runs at a time, from all its queues.
     """
 
     def __init__(
-        self, url: str, executor: str, *, jobs: int, run_trial: TrialStep, plan: BatchPlan, close: BatchEnd
+        self,
+        url: str,
+        executor: str,
+        *,
+        jobs: int,
+        run_trial: TrialStep,
+        plan: BatchPlan,
+        close: BatchEnd,
+        limits: Mapping[str, Limit] | None = None,
     ) -> None:
         self.executor = executor
         self._jobs = jobs
+        self._limits = dict(limits or {})
+        self._places = asyncio.Semaphore(jobs)
         self._here: Counter[str] = Counter()
         self._strays: dict[str, float] = {}
         config: DBOSConfig = {
@@ -101,7 +116,7 @@ class Durable:
             return await run_trial(trial_id)
 
         @DBOS.step(name="plan")
-        async def planned(batch_id: str) -> list[str]:
+        async def planned(batch_id: str) -> list[Planned]:
             return await plan(batch_id)
 
         @DBOS.step(name="close")
@@ -111,15 +126,17 @@ class Durable:
         @DBOS.workflow(name="trial")
         async def trial(trial_id: str) -> str:
             with self._under_way(trial_id):
-                return await step(trial_id)
+                async with self._places:
+                    return await step(trial_id)
 
         @DBOS.workflow(name="batch")
         async def batch(batch_id: str) -> bool:
             with self._under_way(batch_id):
                 handles = []
-                for trial_id in await planned(batch_id):
-                    with SetWorkflowID(trial_id):
-                        handles.append(await DBOS.enqueue_workflow_async(TRIALS, trial, trial_id))
+                for trial_id, harness, place in await planned(batch_id):
+                    queue = self._queue(harness)
+                    with SetWorkflowID(trial_id), SetEnqueueOptions(priority=place):
+                        handles.append(await DBOS.enqueue_workflow_async(queue, trial, trial_id))
                 for handle in handles:
                     with suppress(Exception):  # what has become of a trial is in the store
                         await handle.get_result()
@@ -131,7 +148,16 @@ class Durable:
         """Begin to take work."""
         DBOS.launch()
         await DBOS.register_queue_async(BATCHES, worker_concurrency=100, polling_interval_sec=_POLL_S)
-        await DBOS.register_queue_async(TRIALS, worker_concurrency=self._jobs, polling_interval_sec=_POLL_S)
+        for harness, limit in {"": Limit(), **self._limits}.items():
+            rate: Any = {"limit": limit.starts, "period": float(limit.seconds)} if limit.seconds else None
+            await DBOS.register_queue_async(
+                self._queue(harness), worker_concurrency=min(self._jobs, limit.at_once or self._jobs),
+                global_concurrency=limit.at_once,
+                limiter=rate, polling_interval_sec=_POLL_S,
+            )  # fmt: skip
+
+    def _queue(self, harness: str) -> str:
+        return f"{TRIALS}-{harness}" if harness in self._limits else TRIALS
 
     async def enqueue(self, batch_id: str) -> None:
         """Hand a batch to the workers. A second time is the same as once."""

@@ -15,6 +15,9 @@ from sphynx.server.refusals import conflict, not_found
 from sphynx.server.store.database import Database
 from sphynx.server.store.tables import BATCHES, ENDED, RUNS, TRIALS, squeeze
 
+PRIORITY = 5
+"""Of batches that name none; 1 goes first."""
+
 
 @dataclass(frozen=True, slots=True)
 class VariantToRun:
@@ -41,6 +44,7 @@ class NewBatch:
     author: str | None = None
     idempotency_key: str | None = None
     request_hash: str | None = None
+    priority: int = PRIORITY
 
 
 async def running(connection: AsyncConnection, org_id: str) -> int:
@@ -93,8 +97,8 @@ async def create(connection: AsyncConnection, new: NewBatch) -> dict[str, Any]:
         sa.insert(BATCHES).values(
             id=batch_id, org_id=new.org_id, suite_id=new.suite_id, status="running", local=new.local,
             checks_in=new.checks_in, trigger=new.trigger, cases=len(new.cases), runs=len(runs), passed=0,
-            scored=0, voided=0, enqueued=new.local, author=new.author, request_hash=new.request_hash,
-            idempotency_key=new.idempotency_key, started_at=at, seen_at=at,
+            scored=0, voided=0, enqueued=new.local, priority=new.priority, author=new.author,
+            request_hash=new.request_hash, idempotency_key=new.idempotency_key, started_at=at, seen_at=at,
         )
     )  # fmt: skip
     await connection.execute(sa.insert(RUNS), runs)

@@ -124,6 +124,7 @@ BATCHES = sa.Table(
     sa.Column("runs", sa.Integer, nullable=False), sa.Column("passed", sa.Integer, nullable=False),
     sa.Column("scored", sa.Integer, nullable=False), sa.Column("voided", sa.Integer, nullable=False),
     sa.Column("enqueued", sa.Boolean, nullable=False), sa.Column("author", sa.String(64)),
+    sa.Column("priority", sa.Integer, nullable=False, server_default="5"),
     sa.Column("idempotency_key", sa.String(128)), sa.Column("request_hash", sa.String(64)),
     _at("started_at"), _at("seen_at"), _at("finished_at", nullable=True),
     sa.UniqueConstraint("org_id", "idempotency_key"), sa.Index(None, "org_id", "started_at", "id"),
