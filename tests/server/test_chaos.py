@@ -25,6 +25,8 @@ pytestmark = pytest.mark.chaos
 
 TRIALS = 60
 TAKEN_OVER_S = 30.0
+AWAY_S = 18.0
+"""How long Postgres is away: longer than a worker may be silent."""
 JOBS = 3
 # An agent that takes a while and leaves a process of its own behind, in a session of its own.
 RUN = "setsid sleep 1000 > /dev/null 2>&1 &\nsleep {seconds}\necho hello > hello.txt\n"
@@ -160,9 +162,11 @@ def test_workers_killed_stopped_and_cut_off_on_postgres(
             third = workers.add()
             took["kill -9"] = witness.taken_over(lost, at, TAKEN_OVER_S)
 
-            own_postgres.restart(3.0)
             before = len(witness.seen())
-            until(lambda: len(witness.seen()) > before + 4, 30)
+            own_postgres.restart(AWAY_S)
+            until(lambda: len(witness.seen()) > before + 8, 40)
+            late = [one for one in witness.seen()[before:] if one.what == "begun" and one.attempt > 1]
+            assert not late, "workers that could not say that they live were taken for dead"
 
             lost = workers.trials(second)
             second.kill()

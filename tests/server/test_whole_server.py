@@ -8,7 +8,7 @@ import shutil
 import signal
 import sqlite3
 import zlib
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +167,39 @@ def test_kill_9_in_the_middle_loses_nothing_and_scores_nothing_twice(tmp_path: P
     if victim == "server":
         with whole(tmp_path / "data", "--no-isolate", key=server.key) as again:
             _check_all_passed(again, started.id)
+
+
+def test_what_the_engine_lost_is_begun_again_and_what_kills_workers_is_given_up(tmp_path: Path) -> None:
+    """Workflows that broke off do not keep their batch open; a trial that lost ten workers is void."""
+    run = f"if [ ! -e {tmp_path}/go ]; then sleep 300; fi\n{WRITES}"
+    home = project(tmp_path / "project", run, trials=2)
+    data = tmp_path / "data"
+    with whole(data, "--no-isolate", "--jobs", "4") as server:
+        with server.client() as client:
+            started = client.evals.batches.start(compile_eval(home / "smoke_eval.py")[0])
+        database = data / "sphynx.db"
+        until(lambda: len(_rows(database, "select id from trials where status = 'running'")) == 4)
+        server.process.kill()
+    (tmp_path / "go").touch()
+    ids = [name for (name,) in _rows(database, "select id from trials order by id")]
+    with closing(sqlite3.connect(database, timeout=30)) as connection, connection:
+        broken = (
+            f"update workflow_status set status = 'ERROR' where workflow_uuid in ('{started.id}', '{ids[0]}')"
+        )
+        connection.execute(broken)
+        connection.execute(f"update trials set attempt = 10 where id = '{ids[1]}'")
+    with whole(data, "--no-isolate", key=server.key) as again, again.client() as client:
+        batch = client.evals.batches.wait(started.id, poll_interval_ms=200, timeout_ms=60_000)
+    trials = {trial.id: trial for run in batch.runs for trial in run.trials}
+    assert [trials[name].status for name in ids] == ["passed", "void", "passed", "passed"]
+    assert trials[ids[1]].failure == "Its workers were lost 10 times"
+    assert batch.status == "finished"
+    assert "a batch is begun again" in server.log.read_text()
+
+
+def _rows(database: Path, query: str) -> list[Any]:
+    with closing(sqlite3.connect(database, timeout=30)) as connection:
+        return connection.execute(query).fetchall()
 
 
 def _check_all_passed(server: Any, batch_id: str) -> None:

@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import monotonic
@@ -116,8 +117,9 @@ class Worker:
             with anyio.move_on_after(_CLOSE_S):
                 await self.trials.empty()
             group.cancel_scope.cancel()
-        async with self.database.write() as connection:
-            await connection.execute(sa.delete(WORKERS).where(WORKERS.c.id == self.executor))
+        with suppress(sa.exc.SQLAlchemyError):  # without it, the others wait until this one is taken for dead
+            async with self.database.write() as connection:
+                await connection.execute(sa.delete(WORKERS).where(WORKERS.c.id == self.executor))
         await self.trials.backends.tidy(everything=True)
 
     async def _again(self, what: Callable[[], Awaitable[None]], seconds: float) -> None:
