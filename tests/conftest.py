@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import hypothesis
 import pytest
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ def pytest_configure() -> None:
     for name in list(os.environ):
         if name.startswith(SURROUNDINGS) and not name.startswith(OURS):
             del os.environ[name]
+    # A busy machine is no bug: time is measured by benchmarks.
+    hypothesis.settings.register_profile("sphynx", deadline=None)
+    hypothesis.settings.load_profile("sphynx")
 
 
 @pytest.fixture
