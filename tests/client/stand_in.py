@@ -19,6 +19,7 @@ class StandIn:
         self.asked: list[tuple[str, dict[str, str], Any]] = []
         self.answer: Callable[[str, Any], Answer | None] = lambda path, body: (404, {"message": "none"})
         self.root: Answer = (404, {})
+        self.headers: dict[str, str] = {}
         self.url = ""
 
     def paths(self) -> list[str]:
@@ -50,6 +51,8 @@ def stand_in() -> Iterator[StandIn]:
             data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
             self.send_response(status)
             self.send_header("content-length", str(len(data)))
+            for name, value in told.headers.items():
+                self.send_header(name, value)
             self.end_headers()
             self.wfile.write(data)
 

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import json
 import socket
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
+import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from client.stand_in import StandIn, stand_in
+from server.test_walk import sample
 from sphynx import AsyncSphynx, Sphynx, SphynxError
 from sphynx.client import calls
+from sphynx.client.drivers import SyncDriver
+from sphynx.client.protocol import Server, exchange
 from sphynx.errors import UsageError
 from sphynx.schema.operations import OPERATIONS
 
@@ -249,7 +259,10 @@ def example(schema: Any, defs: dict[str, Any], draw: Any) -> Any:
     if kind == "object":
         if "properties" not in schema:
             inner = schema.get("additionalProperties", True)
-            return {} if inner is True else {"home/a": example(inner, defs, draw)}
+            keys = schema.get("propertyNames", {})
+            keys = defs[keys["$ref"].rpartition("/")[2]] if "$ref" in keys else keys
+            name = "A" if "A-Z" in keys.get("pattern", "") else "home/a"
+            return {} if inner is True else {name: example(inner, defs, draw)}
         wanted = set(schema.get("required", ()))
         return {
             name: example(inner, defs, draw)
@@ -301,3 +314,154 @@ def test_each_operation_round_trips_generated_examples(name: str) -> None:
                 assert adapter.validate_python(dumped) == again
 
     check()
+
+
+def test_the_blocking_client_is_the_written_twin_of_the_async_one() -> None:
+    script = Path(__file__).parent.parent.parent / "scripts" / "blocking_client.py"
+    done = subprocess.run([sys.executable, str(script), "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+PAGES: dict[str, dict[str, Any]] = {
+    "evals.batches.list": {"batches": [], "total": 3},
+    "evals.suites.list": {"suites": []},
+    "evals.cases.list": {"cases": [], "suites": [], "tags": []},
+}
+
+
+@pytest.mark.parametrize("name", sorted(PAGES))
+@pytest.mark.anyio
+async def test_iterators_walk_the_pages_until_there_is_none(server: StandIn, name: str) -> None:
+    """By the cursor of each page, with both clients."""
+    group = name.split(".")[1]
+
+    def page(path: str, body: Any) -> tuple[int, Any]:
+        number = body.get("cursor", {}).get("startedAtMillis", 0)
+        following = {"id": "x", "startedAtMillis": number + 1, "later": 5} if number < 3 else None
+        return 200, {**PAGES[name], "next": following}
+
+    server.answer = page
+    with Sphynx("k", server.url) as client:
+        assert await anyio.to_thread.run_sync(lambda: list(getattr(client.evals, group).iterate())) == []
+    async with AsyncSphynx("k", server.url) as client:
+        assert [one async for one in getattr(client.evals, group).iterate()] == []
+    asked = [body for path, _, body in server.asked if path != "/"]
+    assert [body.get("cursor", {}).get("startedAtMillis") for body in asked] == [None, 1, 2, 3] * 2
+    # A cursor goes back as it came, what is not known of it included.
+    assert asked[1]["cursor"] == {"id": "x", "startedAtMillis": 1, "later": 5}
+
+
+CHANGES = sorted(name for name, one in OPERATIONS.items() if not one.retry_safe)
+READS = sorted(name for name, one in OPERATIONS.items() if one.retry_safe and one.request is None)
+
+
+@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("answer", [None, (502, {"message": "busy"}), (429, {"message": "busy"})])
+def test_no_change_is_ever_sent_twice(server: StandIn, name: str, answer: Any) -> None:
+    adapter: TypeAdapter[Any] = TypeAdapter(OPERATIONS[name].request)
+    schema = adapter.json_schema(by_alias=True)
+    broken = {"events": [], "ordinal": 1, "runId": "r", "failure": "f"}
+    smallest = (
+        broken if name == "runner.report" else sample(schema, schema.get("$defs", {}), "a", whole=False)
+    )
+    server.answer = lambda path, body: answer
+    steps = exchange(Server(server.url, "k"), calls.checked(name, smallest))
+    with httpx.Client(base_url=server.url) as http, pytest.raises(SphynxError):
+        SyncDriver(Server(server.url, "k"), http).run(steps)
+    assert server.paths() == [f"/v1/{name}"]
+
+
+@pytest.mark.parametrize("name", READS)
+def test_a_read_is_sent_at_most_three_times(server: StandIn, name: str) -> None:
+    server.answer = lambda path, body: (503, {"message": "busy"})
+    steps = exchange(Server(server.url, "k"), calls.checked(name, {}), (0.0, 0.0))
+    with httpx.Client(base_url=server.url) as http, pytest.raises(SphynxError) as caught:
+        SyncDriver(Server(server.url, "k"), http).run(steps)
+    assert (caught.value.status, server.paths()) == (503, [f"/v1/{name}"] * 3)
+
+
+def test_start_and_wait_starts_once_and_gives_the_finished_batch(server: StandIn) -> None:
+    answers = iter([(200, {"id": "b", "runs": []}), (200, BATCH), (200, finished())])
+    server.answer = lambda path, body: next(answers)
+    with Sphynx("k", server.url) as client:
+        assert client.evals.batches.start_and_wait(REQUEST, poll_interval_ms=1).status == "finished"
+    assert server.paths() == ["/v1/evals.batches.start"] + ["/v1/evals.batches.get"] * 2
+
+
+def test_polls_come_less_often_up_to_the_longest_interval(server: StandIn) -> None:
+    at: list[float] = []
+
+    def poll(path: str, body: Any) -> tuple[int, Any]:
+        at.append(time.monotonic())
+        return 200, finished() if len(at) == 9 else BATCH
+
+    server.answer = poll
+    with Sphynx("k", server.url) as client:
+        client.evals.batches.wait("b", poll_interval_ms=40, max_interval_ms=80)
+    gaps = [later - earlier for earlier, later in itertools.pairwise(at)]
+    assert min(gaps) >= 0.04
+    assert sum(gaps[-4:]) >= 4 * 0.08
+    assert sum(gaps) < 9 * 0.08 + 2
+
+
+@pytest.mark.anyio
+async def test_an_async_progress_function_is_awaited_and_cancelling_sends_nothing(server: StandIn) -> None:
+    server.answer = lambda path, body: (200, BATCH)
+    seen: list[str] = []
+
+    async def told(batch: Any) -> None:
+        await anyio.sleep(0)
+        seen.append(batch.id)
+
+    async with AsyncSphynx("k", server.url) as client:
+        with anyio.move_on_after(0.2) as scope:
+            await client.evals.batches.wait("b", poll_interval_ms=10, on_progress=told)
+    assert scope.cancelled_caught
+    assert seen == ["b"]
+    assert set(server.paths()) == {"/v1/evals.batches.get"}
+
+
+@pytest.mark.parametrize("name", ["timeout_ms", "poll_interval_ms", "max_interval_ms"])
+def test_an_interval_that_is_none_is_refused_before_any_call(server: StandIn, name: str) -> None:
+    with Sphynx("k", server.url) as client, pytest.raises(UsageError, match=name):
+        client.evals.batches.wait("b", **{name: 0})
+    assert server.asked == []
+
+
+def test_a_state_that_was_seen_is_not_asked_for_again(server: StandIn) -> None:
+    """Only of a server that announces it."""
+    server.root = (200, {"extensions": ["batches-etag"]})
+    answers = iter([(200, BATCH), (304, None), (304, None), (200, finished())])
+    server.answer = lambda path, body: next(answers)
+    server.headers = {"etag": '"1"'}
+    with Sphynx("k", server.url) as client:
+        assert client.evals.batches.wait("b", poll_interval_ms=1).status == "finished"
+    asked = [headers.get("if-none-match") for path, headers, _ in server.asked if path != "/"]
+    assert asked == [None, '"1"', '"1"', '"1"']
+
+
+@pytest.mark.server
+def test_a_server_that_accepts_and_says_nothing_is_unreachable_within_five_seconds() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        begun = time.monotonic()
+        with Sphynx("k", url) as client, pytest.raises(SphynxError) as caught:
+            client.whoami()
+        assert 4 < time.monotonic() - begun < 6.5
+        assert f"cannot reach Sphynx at {url}" in caught.value.message
+
+
+@pytest.mark.server
+def test_a_read_that_takes_longer_than_thirty_seconds_says_slow(server: StandIn) -> None:
+    gate = threading.Event()
+    server.answer = lambda path, body: (gate.wait(60), (200, BATCH))[1]
+    begun = time.monotonic()
+    try:
+        with Sphynx("k", server.url) as client, pytest.raises(SphynxError) as caught:
+            client.evals.batches.get("b")
+    finally:
+        gate.set()
+    assert 29 < time.monotonic() - begun < 33
+    assert "did not answer evals.batches.get within 30 s" in caught.value.message
+    assert "slow" in (caught.value.hint or "")
+    assert server.paths() == ["/v1/evals.batches.get"]
