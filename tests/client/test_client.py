@@ -461,7 +461,7 @@ def test_a_read_that_takes_longer_than_thirty_seconds_says_slow(server: StandIn)
             client.evals.batches.get("b")
     finally:
         gate.set()
-    assert 29 < time.monotonic() - begun < 33
+    assert 29 < time.monotonic() - begun < 45
     assert "did not answer evals.batches.get within 30 s" in caught.value.message
     assert "slow" in (caught.value.hint or "")
     assert server.paths() == ["/v1/evals.batches.get"]

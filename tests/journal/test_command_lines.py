@@ -145,8 +145,8 @@ def test_no_json_raises(fields: dict, tag: str) -> None:
 def test_a_million_lines_take_seconds() -> None:
     """A hundred thousand events and as many lines of chatter, well under a second or two."""
     event, chatter = line(**COMMAND), b"2030-01-01 some log line of a chatty agent, nothing to see here"
-    began = time.perf_counter()
+    began = time.process_time()
     for _ in range(100_000):
         parse(event, NOW)
         parse(chatter, NOW)
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2

@@ -144,6 +144,6 @@ def test_mixed_keys_are_redacted_once_and_for_all(text: str) -> None:
 def test_no_text_takes_long(unit: str) -> None:
     """Time is linear: a megabyte made to trip the patterns takes no longer than a moment."""
     text = unit * (1_000_000 // len(unit))
-    began = time.perf_counter()
+    began = time.process_time()
     Redactor(["a-known-secret-value"]).text(text)
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3

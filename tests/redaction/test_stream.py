@@ -131,7 +131,7 @@ def test_a_long_line_in_chunks_is_fast() -> None:
     """Five megabytes without a line break, in chunks as they are read."""
     stream = Redactor([SECRET, SPACED]).stream()
     chunk = "lorem ipsum dolor " * 3640
-    began = time.perf_counter()
+    began = time.process_time()
     for _ in range(80):
         stream.feed(chunk)
-    assert time.perf_counter() - began < 4
+    assert time.process_time() - began < 4

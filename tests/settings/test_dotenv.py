@@ -81,6 +81,6 @@ def test_no_text_raises(text: str) -> None:
 
 def test_many_open_quotes_are_fast() -> None:
     """A file of lines that open a quote is read once, not once a line."""
-    began = time.perf_counter()
+    began = time.process_time()
     parse('A="x\n' * 1 + "B='y\n" * 1 + "".join(f"N{n}='z\n" for n in range(1, 20_001, 2)))
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3
