@@ -13,7 +13,6 @@ from pydantic import TypeAdapter
 
 from server.running import Running, running
 from sphynx.errors import SphynxError
-from sphynx.schema.operations import EXTENSIONS, OPERATIONS
 from sphynx.server.api.dispatch import ALL
 from sphynx.server.encoded import Encoded
 
@@ -149,39 +148,9 @@ def test_an_unknown_operation_and_method_are_errors_with_a_tag(server: Running) 
 
 @pytest.mark.parametrize("key", ["-", "anp_wrong", "sk-other", "anp_" + "x" * 500])
 def test_a_wrong_key_is_401_and_says_how_to_send_one(server: Running, key: str) -> None:
-    for name in ALL:
-        header = {"authorization": f"Bearer {key}"}
-        response = httpx.post(f"{server.url}/v1/{name}", json={}, headers=header)
-        assert response.status_code == 401
-        assert response.json()["_tag"] == "Unauthorized"
-        assert response.headers["www-authenticate"].startswith("Bearer")
-
-
-def test_a_revoked_key_stops_working(server: Running) -> None:
-    import asyncio
-
-    from sphynx.server.store import accounts
-    from sphynx.server.store.database import Database
-
-    key = server.new_org("revoked")
-
-    async def revoke() -> None:
-        database = Database(server.database_url)
-        async with database.write() as connection:
-            keys = await accounts.list_keys(connection)
-            await accounts.revoke_key(connection, next(k["id"] for k in keys if k["slug"] == "revoked"))
-        await database.aclose()
-
-    asyncio.run(revoke())
-    assert server.post("auth.whoami", key=key).status_code == 401
-
-
-def test_a_missing_permission_is_403_that_names_it(server: Running) -> None:
-    key = server.new_org("readers", ["evals:read"])
-    assert server.post("evals.batches.list", key=key).status_code == 200
-    response = server.post("evals.batches.start", start(), key=key)
-    assert response.status_code == 403
-    assert "evals:write" in response.json()["message"]
+    response = server.post("auth.whoami", key=key)
+    assert (response.status_code, response.json()["_tag"]) == (401, "Unauthorized")
+    assert response.headers["www-authenticate"].startswith("Bearer")
 
 
 def test_writing_implies_reading(server: Running) -> None:
@@ -213,7 +182,7 @@ def test_a_body_of_the_wrong_form_names_the_field(server: Running, body: Any, pa
 def test_bytes_that_are_no_json_object_are_400(server: Running, data: bytes) -> None:
     headers = {"authorization": f"Bearer {server.key}"}
     for name in ("auth.whoami", "evals.batches.start"):
-        response = httpx.post(f"{server.url}/v1/{name}", content=data, headers=headers)
+        response = server.http.post(f"/v1/{name}", content=data, headers=headers)
         assert response.status_code in (200, 400) if name == "auth.whoami" else response.status_code == 400
 
 
@@ -262,57 +231,6 @@ def test_it_says_what_it_is_and_that_it_is_well(server: Running) -> None:
     assert httpx.get(f"{server.url}/healthz").json() == {"ok": True}
     assert httpx.get(f"{server.url}/readyz").json() == {"ok": True}
     assert 'sphynx_requests_total{operation="auth.whoami"' in httpx.get(f"{server.url}/metrics").text
-
-
-def test_too_many_requests_are_429_with_when_to_come_back(tmp_path: Any) -> None:
-    with running(tmp_path, rate_limit=3) as server:
-        statuses = [server.post("auth.whoami").status_code for _ in range(4)]
-        assert statuses == [200, 200, 200, 429]
-        assert int(server.post("auth.whoami").headers["retry-after"]) > 0
-
-
-FOREIGN_BODIES: dict[str, Any] = {
-    "environment.remove": {"name": "SECRET_OF_A"},
-    "evals.suites.get": {"id": "smoke"}, "evals.cases.get": {"id": "one"}, "evals.cases.run": {"id": "one"},
-    "prompts.get": {"id": "mine"}, "prompts.update": {"id": "mine", "content": "x"},
-    "prompts.promote": {"id": "mine", "channel": "c", "version": 1},
-}  # fmt: skip
-
-
-def test_a_foreign_key_reads_and_changes_nothing(server: Running) -> None:
-    """Every operation is walked with the key of another organization."""
-    mine, theirs = server.new_org("walk-a"), server.new_org("walk-b")
-    started = finished(server, mine)
-    open_batch = server.post("runner.start", local(), key=mine).json()
-    server.post("environment.set", {"variables": [{"name": "SECRET_OF_A", "value": "v" * 30}]}, key=mine)
-    server.post("prompts.create", {"id": "mine", "name": "n", "content": "c"}, key=mine)
-    run_id = open_batch["runs"][0]["id"]
-    by_id = {"id": open_batch["id"]}
-    bodies: dict[str, Any] = {
-        **FOREIGN_BODIES,
-        "evals.batches.get": by_id, "evals.batches.cancel": by_id, "evals.batches.link": by_id,
-        "runner.beat": by_id,
-        "runner.finish": by_id, "evals.runs.get": {"id": started["runs"][0]["id"]},
-        "runner.lease": {**by_id, "harness": "command"},
-        "runner.leaseVariables": {**by_id, "names": ["SECRET_OF_A"]},
-        "runner.report": {"events": [], "ordinal": 1, "runId": run_id, "failure": "f"},
-    }  # fmt: skip
-    for name, body in bodies.items():
-        response = server.post(name, body, key=theirs)
-        assert response.status_code == 404, (name, response.text)
-    lists: dict[str, Any] = {
-        "environment.list": {}, "evals.batches.list": {}, "evals.suites.list": {}, "evals.cases.list": {},
-        "prompts.list": {}, "evals.runs.list": {"caseId": "one"}, "evals.statistics.get": {"by": "suite"},
-    }  # fmt: skip
-    for name, body in lists.items():
-        text = server.post(name, body, key=theirs).text
-        assert not any(word in text for word in ("SECRET_OF_A", started["id"], '"smoke"', '"mine"')), name
-    own = {
-        "auth.whoami", "environment.set", "evals.batches.start", "evals.models.list", "prompts.create",
-        "runner.start",
-    }  # fmt: skip
-    assert {*bodies, *lists, *own} == {*OPERATIONS, *EXTENSIONS}
-    assert server.post("runner.beat", by_id, key=mine).status_code == 204
 
 
 def test_a_batch_that_is_as_it_was_is_not_sent_again(server: Running) -> None:
