@@ -72,6 +72,22 @@ def executor_id() -> str:
     return f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
 
 
+def _configuration(url: str, executor: str) -> DBOSConfig:
+    config: DBOSConfig = {
+        "name": NAME,
+        "executor_id": executor,
+        "application_version": VERSION,
+        "log_level": "CRITICAL",  # its errors come with texts and tracebacks; ours say the same in a line
+        "serializer": Json(),
+    }
+    if normal(url).startswith("sqlite"):
+        config["system_database_engine"] = sync_engine(url)
+    else:
+        config["system_database_url"] = normal(url)
+        config["sys_db_idle_transaction_timeout_sec"] = IDLE_S
+    return config
+
+
 class Durable:
     """The engine of one worker process; there can be one per process.
 
@@ -97,19 +113,7 @@ class Durable:
         self._places = asyncio.Semaphore(jobs)
         self._here: Counter[str] = Counter()
         self._strays: dict[str, float] = {}
-        config: DBOSConfig = {
-            "name": NAME,
-            "executor_id": executor,
-            "application_version": VERSION,
-            "log_level": "CRITICAL",  # its errors come with texts and tracebacks; ours say the same in a line
-            "serializer": Json(),
-        }
-        if normal(url).startswith("sqlite"):
-            config["system_database_engine"] = sync_engine(url)
-        else:
-            config["system_database_url"] = normal(url)
-            config["sys_db_idle_transaction_timeout_sec"] = IDLE_S
-        DBOS(config=config)
+        DBOS(config=_configuration(url, executor))
 
         @DBOS.step(name="run", preemptible=True)
         async def step(trial_id: str) -> str:
