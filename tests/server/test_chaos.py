@@ -14,12 +14,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
+import sqlalchemy as sa
 
 from server.conftest import make_database
 from server.whole import Whole, project, until, whole
 from server.witness import Witness
 from sphynx.compiler import compile_eval
+from sphynx.server.store.database import IDLE_S, Database, away, patiently
 
 pytestmark = pytest.mark.chaos
 
@@ -275,3 +278,38 @@ def test_a_busy_batch_is_cancelled_within_two_seconds(
         assert done.returncode == 0, done.stderr
     ends = [one.trial for one in witness.seen() if one.what == "ended"]
     assert len(ends) == len(set(ends)) == TRIALS + 2
+
+
+@pytest.mark.anyio
+async def test_whoever_stands_still_in_a_transaction_loses_its_locks(new_database: str) -> None:
+    """Others go on within ten seconds or so, and who comes back is told that its connection was cut."""
+    stopped, other = Database(new_database), Database(new_database)
+    lock = sa.text("select pg_try_advisory_xact_lock(1)")
+    cut: list[bool] = []
+
+    async def stand_still() -> None:
+        try:
+            async with stopped.write() as connection:
+                await connection.execute(lock)
+                await anyio.sleep(IDLE_S + 3)
+                await connection.execute(lock)
+        except sa.exc.SQLAlchemyError as error:
+            cut.append(away(error))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(stand_still)
+        await anyio.sleep(1)
+        async with other.write() as connection:
+            assert not (await connection.execute(lock)).scalar()
+        await anyio.sleep(IDLE_S)
+        async with other.write() as connection:
+            assert (await connection.execute(lock)).scalar()
+    assert cut == [True]
+    assert await patiently(lambda: _one(stopped)) == 1
+    for database in (stopped, other):
+        await database.aclose()
+
+
+async def _one(database: Database) -> int:
+    async with database.read() as connection:
+        return (await connection.execute(sa.text("select 1"))).scalar_one()
