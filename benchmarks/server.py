@@ -289,7 +289,7 @@ def polls(name: str, sides: tuple[Side, Side], rounds: int) -> dict[str, float]:
     p95: list[list[float]] = [[], []]
     for _ in range(rounds):
         for place, side in enumerate(sides):
-            took, size = asyncio.run(load(side, 5.0))
+            took, size = asyncio.run(load(side, 4.0))
             p95[place].append(statistics.quantiles(took, n=20)[-1])
             who = ("ours", "bare")[place]
             print(
