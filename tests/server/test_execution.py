@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from server.stored import everything_stored
 from server.whole import Whole, whole
 from sphynx.testing.scripted_model import ScriptedModel, Step, Tokens, When, say
 
@@ -160,12 +161,27 @@ def test_a_judge_without_a_key_voids_its_trial_and_a_person_without_one_is_refus
     assert wanted in done.stderr
 
 
-def test_the_servers_own_key_serves_who_has_none(
-    model: ScriptedModel, examples: Path, tmp_path: Path
+def test_the_servers_own_key_serves_who_has_none_and_is_not_in_its_database(
+    model: ScriptedModel, examples: Path, tmp_path: Path, new_database: str
 ) -> None:
+    """On Postgres, where what is stored is looked at as in a dump."""
     environ = {"SPHYNX_OPENAI_BASE_URL": f"{model.url}/v1", "OPENAI_API_KEY": FALLBACK}
     model.script("/", PERSON, order="arrival")
-    with whole(tmp_path / "data", environ=environ) as server:
+    with whole(tmp_path / "data", environ=environ, database_url=new_database) as server:
+        assert server.cli("env", "set", "UNUSED", cwd=examples, stdin=f"{KEY}\n").returncode == 0
         done = server.cli("eval", "pricing_eval.py", "--variant", "command/scripted", cwd=examples)
         assert done.returncode == 0, done.stdout + done.stderr + server.log.read_text()
+    stored = everything_stored(new_database)
+    assert any("It is $20, with 500 messages." in text for text in stored)
+    assert not [text for text in stored if FALLBACK in text or KEY in text]
     assert FALLBACK not in server.log.read_text()
+
+
+def test_no_key_of_all_these_runs_is_stored_or_logged(server: Whole) -> None:
+    """Every value of every table, decoded; runs last, when the others have left their traces."""
+    stored = everything_stored(server.data / "sphynx.db")
+    assert any("It is $20, with 500 messages." in text for text in stored)
+    assert not [text for text in stored if KEY in text]
+    assert KEY not in server.log.read_text()
+    files = [path for path in server.data.rglob("*") if path.is_file()]
+    assert not [path for path in files if KEY.encode() in path.read_bytes()]

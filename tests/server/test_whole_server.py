@@ -7,13 +7,13 @@ import os
 import shutil
 import signal
 import sqlite3
-import zlib
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from server.stored import everything_stored
 from server.whole import project, until, whole
 from sphynx.compiler import compile_eval
 from sphynx.testing.scripted_model import ScriptedModel, When, say
@@ -41,7 +41,7 @@ def test_from_the_first_start_to_a_gate(tmp_path: Path) -> None:
         done = server.cli("eval", "--output", "report.json", cwd=home)
         assert done.returncode == 0, done.stderr + done.stdout + server.log.read_text()
         assert "organization Default" in done.stderr
-        assert "finished: 2 passed" in done.stdout
+        assert "2 trials: 2 passed" in done.stdout
         report = json.loads((home / "report.json").read_text())
         batch_id = report[0]["batchId"]
         got = json.loads(server.cli("batches", "get", batch_id, "--json", cwd=home).stdout)
@@ -121,29 +121,6 @@ def test_the_examples_with_the_scripted_model(
         assert "OPENAI_API_KEY" not in sphynx("env", "list")
     assert server.process.returncode == 0
     assert SECRET not in server.log.read_text()
-
-
-def everything_stored(database: Path) -> list[str]:
-    """Every value of every table, the workflow engine's too, compressed ones decoded."""
-    found: list[str] = []
-    connection = sqlite3.connect(database)
-    tables = connection.execute("select name from sqlite_master where type = 'table'").fetchall()
-    assert "workflow_status" in {name for (name,) in tables}
-    for (name,) in tables:
-        for row in connection.execute(f'select * from "{name}"'):
-            found += [_decoded(value) for value in row]
-    connection.close()
-    return found
-
-
-def _decoded(value: Any) -> str:
-    if isinstance(value, bytes):
-        try:
-            value = zlib.decompress(value)
-        except zlib.error:
-            pass
-        return value.decode("utf-8", "replace")
-    return str(value)
 
 
 @pytest.mark.parametrize("victim", ["worker", "server"])
