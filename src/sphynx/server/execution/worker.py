@@ -20,6 +20,7 @@ from time import monotonic
 
 import anyio
 import sqlalchemy as sa
+from sqlalchemy.exc import SQLAlchemyError
 
 from sphynx.sandboxes import bubblewrap
 from sphynx.sandboxes.docker import options as container_options
@@ -117,7 +118,7 @@ class Worker:
             with anyio.move_on_after(_CLOSE_S):
                 await self.trials.empty()
             group.cancel_scope.cancel()
-        with suppress(sa.exc.SQLAlchemyError):  # without it, the others wait until this one is taken for dead
+        with suppress(SQLAlchemyError):  # without it, the others wait until this one is taken for dead
             async with self.database.write() as connection:
                 await connection.execute(sa.delete(WORKERS).where(WORKERS.c.id == self.executor))
         await self.trials.backends.tidy(everything=True)

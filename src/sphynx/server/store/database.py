@@ -82,7 +82,8 @@ class Database:
 def away(error: BaseException) -> bool:
     """Whether an error says that the database does not answer now, or has cut the connection."""
     if isinstance(error, exc.OperationalError | exc.InterfaceError | exc.TimeoutError):
-        return True
+        # SQLite calls a table that is not there an operational error too, and that will not pass.
+        return not str(getattr(error, "orig", "")).startswith("no such ")
     cut = isinstance(error, exc.DBAPIError) and getattr(error.orig, "sqlstate", None) in _CUT
     return cut or getattr(error, "connection_invalidated", False)
 
