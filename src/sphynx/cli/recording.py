@@ -22,7 +22,7 @@ from sphynx.client import Sphynx
 from sphynx.contracts import TrialKey
 from sphynx.engine import LocalPlan, Stop
 from sphynx.engine.options import LocalOptions, PlannedSuite
-from sphynx.engine.other_agents import other_harnesses
+from sphynx.engine.other_agents import other_harnesses, provider_keys
 from sphynx.engine.plan import needs_of
 from sphynx.errors import CompileError, SphynxError, UsageError
 from sphynx.journal.events import Event
@@ -32,6 +32,8 @@ from sphynx.schema.wire import RunnerBatchRequest
 from sphynx.settings.server import web_url
 
 BEAT_S = 60.0
+RENEW_S = 600.0
+"""Leases last 15 minutes."""
 GIVE_UP_S = 120.0
 _PAUSES = (0.5, 1.0, 2.0, 5.0, 10.0)
 _CHUNK = 100
@@ -58,6 +60,9 @@ class Recording:
         self._batches: dict[str, Recorded] = {}
         self._queue: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._done = threading.Event()
+        self._planned: LocalPlan | None = None
+        self._own: dict[str, str] = {}
+        self._env: dict[str, str] = {}
         self._gone = False
         self._sender = threading.Thread(target=self._send, daemon=True)
         self._beater = threading.Thread(target=self._beat, daemon=True)
@@ -80,8 +85,19 @@ class Recording:
         A key that is refused is simply missing. A variable that is refused ends the run with the server's
         message.
         """
-        env = dict(plan.options.env)
-        lent: dict[str, str] = {}
+        self._own = dict(plan.options.env)
+        self._planned, self._env = plan, {**self._lent(plan), **self._own}
+        return replace(plan.options, env=self._env)
+
+    def renew(self) -> None:
+        """Ask for everything again before its lease is over; trials that begin later get what it is then."""
+        if self._planned is None:
+            return
+        with suppress(SphynxError):  # what was lent first goes on being used
+            self._env |= {name: v for name, v in self._lent(self._planned).items() if name not in self._own}
+
+    def _lent(self, plan: LocalPlan) -> dict[str, str]:
+        env, lent = self._own, dict[str, str]()
         for planned in plan.suites:
             batch = self._batches[planned.batch_id]
             lent |= self._variables(batch, planned, env)
@@ -90,7 +106,7 @@ class Recording:
             for harness in dict.fromkeys(harnesses):
                 lent |= self._key(batch, harness)
             lent |= self._still_needed(batch, planned, replace(plan.options, env={**lent, **env}))
-        return replace(plan.options, env={**lent, **env})
+        return lent
 
     def close(self) -> None:
         """Send what is left and close every batch, also after a stop."""
@@ -173,7 +189,11 @@ class Recording:
                     raise
 
     def _beat(self) -> None:
+        renewed = time.monotonic()
         while not self._done.is_set():
+            if time.monotonic() - renewed > RENEW_S:
+                renewed = time.monotonic()
+                self.renew()
             for batch in self._batches.values():
                 if batch.closed:
                     continue
@@ -231,10 +251,12 @@ class Recording:
     def _still_needed(self, batch: Recorded, planned: PlannedSuite, options: LocalOptions) -> dict[str, str]:
         """Keys that judges and persons need and neither the shell has nor a harness was lent."""
         found: dict[str, str] = {}
-        for need in needs_of([planned], options):
-            if not need.found and need.name not in found:
+        names = [need.name for need in needs_of([planned], options) if not need.found]
+        names += [name for one in planned.cases for name in provider_keys(one.case)]
+        for name in dict.fromkeys(names):
+            if not options.env.get(name):
                 with suppress(SphynxError):
-                    found |= self._sphynx.runner.lease_variables(batch.id, names=[need.name]).values
+                    found |= self._sphynx.runner.lease_variables(batch.id, names=[name]).values
         return found
 
     def _retried(self, call: Callable[[], Any]) -> Any:
@@ -283,7 +305,7 @@ def recorded(plan: LocalPlan, stop: Stop, note: Callable[[str], None]) -> Iterat
 
 def _begun(sphynx: Sphynx, plan: LocalPlan, stop: Stop, note: Callable[[str], None]) -> Recording | None:
     try:
-        requests = [_request(planned) for planned in plan.suites]
+        requests = [request_of(planned) for planned in plan.suites]
     except CompileError as error:
         note(f"this run is not recorded on a server: {error.message}")
         return None
@@ -303,7 +325,8 @@ def _begun(sphynx: Sphynx, plan: LocalPlan, stop: Stop, note: Callable[[str], No
     return recording
 
 
-def _request(planned: PlannedSuite) -> RunnerBatchRequest:
+def request_of(planned: PlannedSuite) -> RunnerBatchRequest:
+    """What starts a planned suite as a local batch."""
     whole = planned.compiled.request
     cases = {case.case.id for case in planned.cases}
     labels = {one.label for one in planned.variants}

@@ -66,6 +66,11 @@ def other_harnesses(case: Case) -> Iterator[str]:
     yield from (judge.harness for judge in case.judges if judge.harness)
 
 
+def provider_keys(case: Case) -> Iterator[str]:
+    """The variables that hold the keys of a case's judges that are asked without an agent."""
+    yield from (PROVIDERS[judge.provider or "openai"].key_name for judge in case.judges if not judge.harness)
+
+
 def keys(case: Case, env: Mapping[str, str]) -> dict[str, str]:
     """Every key and login that is set of those a case's person and judges are asked with, by name."""
     found: dict[str, str] = {}

@@ -7,7 +7,7 @@ limit is an end of its own. Only the checks decide passed or failed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from time import monotonic
 from typing import Any
@@ -127,6 +127,8 @@ async def run_trial(job: TrialJob, machine: Machine) -> TrialRecord:
 
 
 def _begin(job: TrialJob, machine: Machine) -> Trial:
+    # Keys that are renewed while it runs are for later trials: this one hides those it began with.
+    machine = replace(machine, host_env=dict(machine.host_env))
     redactor = Redactor(credentials.secrets(job.variant, machine.host_env, machine.forwarded))
     for secret in other_agents.secrets(job.case.case, machine.host_env):
         redactor.add(secret)
