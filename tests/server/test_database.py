@@ -40,7 +40,7 @@ async def test_what_will_never_work_is_not_tried_again(tmp_path: Path) -> None:
 
     async def ask() -> None:
         async with database.read() as connection:
-            await connection.execute(sa.text("select * from nothing"))
+            await connection.execute(sa.text("select * from missing"))
 
     with pytest.raises(OperationalError, match="no such table"):
         await patiently(ask)

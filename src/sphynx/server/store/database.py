@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -81,9 +82,11 @@ class Database:
 
 def away(error: BaseException) -> bool:
     """Whether an error says that the database does not answer now, or has cut the connection."""
-    if isinstance(error, exc.OperationalError | exc.InterfaceError | exc.TimeoutError):
-        # SQLite calls a table that is not there an operational error too, and that will not pass.
-        return not str(getattr(error, "orig", "")).startswith("no such ")
+    if isinstance(error, exc.TimeoutError):
+        return True
+    if isinstance(error, exc.OperationalError | exc.InterfaceError):
+        # SQLite calls a statement it does not understand an operational error too, and that will not pass.
+        return getattr(error.orig, "sqlite_errorcode", None) != sqlite3.SQLITE_ERROR
     cut = isinstance(error, exc.DBAPIError) and getattr(error.orig, "sqlstate", None) in _CUT
     return cut or getattr(error, "connection_invalidated", False)
 
