@@ -31,7 +31,7 @@ def report(run: Run) -> int:
     """Print the plan; 1 when a variable is missing."""
     out, plan = run.out, run.plan
     for suite in plan.suites:
-        out.line(_head(suite, out.style, plan))
+        out.line(head(suite, out.style, plan))
     facts = [*_needs(plan, out.style), *_judges(plan, out.style), *_harnesses(plan)]
     takes = [f"  {pad('takes', _WORD)}{expected(plan)}"] if skill_trials(plan) else []
     for line in _mocks(plan) + _lines(facts) + takes + history(plan):
@@ -45,7 +45,7 @@ def report(run: Run) -> int:
     return ExitCode.ERROR
 
 
-def _head(suite: PlannedSuite, style: Style, plan: LocalPlan) -> str:
+def head(suite: PlannedSuite, style: Style, plan: LocalPlan) -> str:
     parts = (
         figures.plural(len(suite.cases), "case"),
         figures.plural(len(suite.variants), "variant"),

@@ -16,8 +16,12 @@ from sphynx.cli.eval_request import EvalRequest
 from sphynx.cli.github import Outcome
 from sphynx.cli.out import Out, stderr, stdout
 from sphynx.cli.render import problems as wording
+from sphynx.cli.render.junit import junit_xml
 from sphynx.cli.reports import write_file
-from sphynx.cli.server_view import print_batch, progress
+from sphynx.cli.results_view import nothing_scored
+from sphynx.cli.server_board import records_of
+from sphynx.cli.server_view import print_batch
+from sphynx.cli.server_wait import wait_for
 from sphynx.client import Sphynx
 from sphynx.compiler import compile_files
 from sphynx.compiler.compiled import CompiledSuite
@@ -26,12 +30,8 @@ from sphynx.errors import ExitCode, SphynxError, UsageError
 from sphynx.results.gate import FailOn, GateProblem, gate_batch, headline
 from sphynx.results.trigger import from_env
 from sphynx.sandboxes.local_root import LocalRoot
-from sphynx.schema.wire import EvalBatch, RunnerBatchRequest, SuiteBatchRequest
+from sphynx.schema.wire import RunnerBatchRequest, SuiteBatchRequest
 from sphynx.settings.server import web_url
-
-TIMEOUT_S = 1_200.0
-_POLL_MS = 1_000
-_MOST_POLL_MS = 15_000
 
 
 @dataclass(slots=True)
@@ -42,6 +42,7 @@ class Entry:
     suite: str
     request: SuiteBatchRequest | None = None
     batch_id: str | None = None
+    started: dict[str, Any] | None = None
     batch: dict[str, Any] | None = None
     error: str | None = None
     problems: list[GateProblem] = field(default_factory=list[GateProblem])
@@ -56,8 +57,7 @@ class Entry:
     def outcome(self) -> Outcome:
         """The entry as GitHub is told of it."""
         where = None if self.batch_id is None else link(self.batch_id)
-        told = [problem.text for problem in self.problems]
-        return Outcome(self.suite, self.file, where, self.batch, self.error, told)
+        return Outcome(self.suite, self.file, where, self.batch, self.error, tuple(self.problems))
 
 
 class ServerEval:
@@ -82,8 +82,12 @@ class ServerEval:
                 self._one(entry)
             except SphynxError as error:
                 entry.error = error.message + (f" ({error.hint})" if error.hint else "")
+            except KeyboardInterrupt:
+                self._left(entry)
+                raise
             self._write()
-        self._tell_github()
+        outcomes = [entry.outcome() for entry in self._entries]
+        github.tell(os.environ, outcomes, self._note, check=self._wait)
         return self._conclude() if self._wait else self._started()
 
     def _compiled(self) -> list[Entry]:
@@ -121,48 +125,60 @@ class ServerEval:
         return [Entry("", case) for case in self._request.cases]
 
     def _one(self, entry: Entry) -> None:
-        entry.batch_id, runs, trials = self._start(entry)
-        self._err.line(f"{entry.suite}: {shown_link(self._sphynx, entry.batch_id, self._err)}")
-        github.add_to_summary(os.environ, f"Started [{entry.suite}]({link(entry.batch_id)})")
+        runs, trials = self._start(entry)
+        batch_id = str(entry.batch_id)
+        shown = shown_link(self._sphynx, batch_id, self._err)
+        self._err.line(f"{entry.suite}: {shown}")
+        github.add_to_summary(os.environ, self._note, f"Started [{entry.suite}]({link(batch_id)})")
         self._write()
         if not self._wait:
             return
-        batch = wait_for(self._sphynx, entry.batch_id, self._err, self._request)
+        request = self._request
+        where = entry.file or "stored case"
+        batch = wait_for(
+            self._sphynx, batch_id, self._err, timeout_s=request.timeout_s, silent=request.json, where=where
+        )
         entry.batch = batch.wire()
-        if self._request.json:
+        if request.json:
             self._out.line(encoder.dumps(entry.batch, indent=2, ensure_ascii=False))
         else:
-            self._out.line(f"{entry.suite}{f' ({entry.file})' if entry.file else ''}")
-            print_batch(batch, self._out)
+            print_batch(batch, self._out, where=where, link=shown)
         gate = gate_batch(
-            entry.batch, cast(FailOn, self._request.fail_on), expected_runs=runs, expected_trials=trials
+            entry.batch, cast(FailOn, request.fail_on), expected_runs=runs, expected_trials=trials
         )
         entry.error, entry.problems = gate.error, list(gate.problems)
 
-    def _start(self, entry: Entry) -> tuple[str, int, int]:
+    def _start(self, entry: Entry) -> tuple[int, int]:
+        """Start it; how many runs it has and how many trials each is to have."""
         if entry.request is None:
             variants = list(self._request.variants) or None
             started = self._sphynx.evals.cases.run(entry.suite, variants=variants)
-            return started.id, len(started.runs), 1
-        body = {**entry.request.wire(), "trigger": from_env(os.environ)}
-        started = self._sphynx.runner.start(RunnerBatchRequest.model_validate(body))
-        return started.id, len(started.runs), entry.request.trials
+            trials = 1
+        else:
+            body = {**entry.request.wire(), "trigger": from_env(os.environ)}
+            started = self._sphynx.runner.start(RunnerBatchRequest.model_validate(body))
+            trials = entry.request.trials
+        entry.batch_id, entry.started = started.id, started.wire()
+        return len(started.runs), trials
 
-    def _tell_github(self) -> None:
-        outcomes = [entry.outcome() for entry in self._entries]
-        heading = f"## {github.title(outcomes)}"
-        github.add_to_summary(os.environ, heading, github.body(outcomes))
-        if self._wait:
-            github.post_check(
-                os.environ,
-                outcomes,
-                lambda text: self._err.line(wording.note_line(text, self._err.style)),
-            )
+    def _left(self, entry: Entry) -> None:
+        """Ctrl-C: what was started goes on without this command."""
+        entry.error = "interrupted before it was started"
+        if entry.batch_id is not None:
+            entry.error = "interrupted: the batch goes on at the server"
+            self._err.line(f"{entry.suite} goes on at the server: sphynx batches get {entry.batch_id}")
+        open_entries = [one for one in self._entries if one.batch_id is None]
+        if open_entries:
+            self._err.line(f"not started: {', '.join(one.suite for one in open_entries)}")
+        self._write()
+
+    def _note(self, text: str) -> None:
+        self._err.line(wording.note_line(text, self._err.style))
 
     def _started(self) -> int:
         for entry in self._entries:
-            if entry.batch_id is not None:
-                self._out.line(encoder.dumps({"id": entry.batch_id, "suite": entry.suite}, indent=2))
+            if entry.started is not None:
+                self._out.line(encoder.dumps(entry.started, indent=2, ensure_ascii=False))
         return self._errors(self._entries)
 
     def _errors(self, entries: Sequence[Entry]) -> int:
@@ -178,6 +194,10 @@ class ServerEval:
         for problem in found:
             if problem.status is None:
                 self._say(problem.text)
+        ended = [one for entry in self._entries if entry.batch for one in records_of(entry.batch, "")[1]]
+        nothing = nothing_scored(ended)
+        if not code and not found and nothing:
+            self._err.line(nothing)
         if found:
             self._say(f"gate failed: {headline(found)} (--fail-on {self._request.fail_on})")
         return code or (ExitCode.GATE if found else ExitCode.OK)
@@ -191,6 +211,9 @@ class ServerEval:
                 [entry.report() for entry in self._entries], ensure_ascii=False, separators=(",", ":")
             )
             write_file(self._request.output, text.encode("utf-8", "replace") + b"\n")
+        if self._request.junit is not None:
+            ended = [records_of(one.batch, one.file or "stored case") for one in self._entries if one.batch]
+            write_file(self._request.junit, junit_xml(ended))
 
 
 def start(request: EvalRequest, *, wait: bool) -> int:
@@ -206,38 +229,32 @@ def start(request: EvalRequest, *, wait: bool) -> int:
         return ServerEval(sphynx, request, wait=wait).run()
 
 
-def settle(sphynx: Sphynx, batch_id: str, *, json: bool) -> int:
-    """Wait for one batch, show it, and apply the gate ``failures``."""
+def settle(
+    sphynx: Sphynx, batch_id: str, *, json: bool, fail_on: str = "failures", timeout_s: float | None = None
+) -> int:
+    """Wait for one batch of a stored case, show it, and apply the gate."""
     err, out = stderr(), stdout()
-    err.line(shown_link(sphynx, batch_id, err))
-    batch = wait_for(sphynx, batch_id, err, EvalRequest(json=json))
+    shown = shown_link(sphynx, batch_id, err)
+    err.line(shown)
+    try:
+        batch = wait_for(sphynx, batch_id, err, timeout_s=timeout_s, silent=json, where="stored case")
+    except KeyboardInterrupt:
+        err.line(f"the batch goes on at the server: sphynx batches get {batch_id}")
+        raise
     if json:
         out.line(encoder.dumps(batch.wire(), indent=2, ensure_ascii=False))
     else:
-        print_batch(batch, out)
-    gate = gate_batch(batch.wire(), "failures", expected_runs=len(batch.runs), expected_trials=0)
-    if gate.error is not None:
-        err.line(f"error: {gate.error}")
-    elif gate.problems:
-        err.line(f"error: gate failed: {headline(gate.problems)}")
-    return gate.exit_code
-
-
-def wait_for(sphynx: Sphynx, batch_id: str, err: Out, request: EvalRequest) -> EvalBatch:
-    """Follow a batch; a line each time something changed, none with ``--json``."""
-    limit = request.timeout_s or TIMEOUT_S
-
-    def tell(batch: EvalBatch) -> None:
-        if not request.json and batch.status == "running":
-            err.line(f"  {progress(batch)}")
-
-    return sphynx.evals.batches.wait(
-        batch_id,
-        on_progress=tell,
-        timeout_ms=limit * 1000,
-        poll_interval_ms=_POLL_MS,
-        max_interval_ms=_MOST_POLL_MS,
+        print_batch(batch, out, where="stored case", link=shown)
+    trials = max((len(run.trials) for run in batch.runs), default=0)
+    gate = gate_batch(
+        batch.wire(), cast(FailOn, fail_on), expected_runs=len(batch.runs), expected_trials=trials
     )
+    lead = err.style.paint("error:", "bold", "red")
+    if gate.error is not None:
+        err.line(f"{lead} {gate.error}")
+    elif gate.problems:
+        err.line(f"{lead} gate failed: {headline(gate.problems)} (--fail-on {fail_on})")
+    return gate.exit_code
 
 
 def link(batch_id: str) -> str:

@@ -68,6 +68,10 @@ class Waiting:
                 raise UsageError(f"{name} must be more than 0, not {getattr(self, name):g}")
 
 
+class WaitTimeout(SphynxError):
+    """A batch still ran when the time to wait for it was up. It was not cancelled."""
+
+
 def reach(server: Server) -> Conversation[None]:
     """Ask for ``/`` once: any HTTP answer will do. Says within 5 s that nobody is there."""
     if server.reached:
@@ -133,7 +137,7 @@ def wait(server: Server, batch_id: str, waiting: Waiting) -> Conversation[EvalBa
         seen = progress
         left = waiting.timeout_ms / 1000 - (monotonic() - begun)
         if left <= 0:
-            raise SphynxError(
+            raise WaitTimeout(
                 f"batch {batch_id} was still running after {waiting.timeout_ms / 1000:g} s",
                 hint="it was not cancelled: evals.batches.wait() goes on waiting",
             )

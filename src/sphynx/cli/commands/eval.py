@@ -50,7 +50,12 @@ Gate = Annotated[
     ),
 ]
 Timeout = Annotated[
-    float | None, typer.Option(metavar="SECONDS", help="Stop the whole run after this long and exit 1")
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        help="With --local: stop the whole run after this long and exit 1. On a server: wait this long for "
+        "each batch (default 1200), which then goes on",
+    ),
 ]
 Output = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a JSON report")]
 Junit = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a JUnit XML report")]
@@ -134,26 +139,41 @@ def run_eval(
 
 def _run(request: EvalRequest, *, local: bool, wait: bool) -> int:
     _refuse_missing_paths(request.paths)
-    if not local:
+    request.check()
+    # A self-test asks no agent: it runs here also when the batches would run elsewhere.
+    if not local and not (request.self_test and not request.skills):
+        _refuse_local_only(request)
+        if not wait:
+            _refuse_unwaited(request)
+        if request.dry_run:
+            from sphynx.cli.server_dry_run import report
+
+            return report(request)
         from sphynx.cli.server_eval import start as start_on_server
 
-        request.check()
-        _refuse_local_only(request)
         return start_on_server(request, wait=wait)
     if not wait:
         raise UsageError("--no-wait cannot be used with --local", hint="a local run ends with the command")
     from sphynx.cli.local_eval import start
 
-    request.check()
     return start(request)
+
+
+def _refuse_unwaited(request: EvalRequest) -> None:
+    """What tells of results, when nobody waits for them."""
+    for name, value in {"--junit": request.junit, "--timeout": request.timeout_s}.items():
+        if value:
+            raise UsageError(
+                f"{name} cannot be used with --no-wait", hint="there are no results without waiting"
+            )
 
 
 def _refuse_local_only(request: EvalRequest) -> None:
     """Options that only mean something where the trials run."""
     given = {
         "--jobs": request.jobs, "--resume": request.resume, "--isolate": request.isolate,
-        "--keep-workspace": request.keep_workspace, "--dry-run": request.dry_run,
-        "--self-test": request.self_test, "--junit": request.junit,
+        "--keep-workspace": request.keep_workspace, "--use-login": request.use_login,
+        "--harness-version": request.harness_versions,
     }  # fmt: skip
     given |= {name: True for name in request.skill_options}
     given |= {f"the skill {path}": True for path in request.skills}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sphynx.cli.render import figures
+from sphynx.cli.render.style import words
 from sphynx.cli.render.summary import run_cost
 from sphynx.cli.render.text import one_line, pad, width
 from sphynx.results.distribution import Distribution, distribution
@@ -37,7 +38,7 @@ def row_facts(records: Sequence[TrialRecord], planned: int) -> RowFacts:
     return RowFacts(
         rate=figures.percent(found.pass_rate) if found.scored else "-",
         colour="green" if found.scored and found.passed == found.scored else "red" if found.failed else "dim",
-        counts=_counts(found, planned),
+        counts=_counts(found, records, planned),
         interval=_interval(found),
         repeats="deterministic" if found.deterministic else "",
         chances=_chances(found),
@@ -46,13 +47,15 @@ def row_facts(records: Sequence[TrialRecord], planned: int) -> RowFacts:
     )
 
 
-def _counts(found: Distribution, planned: int) -> str:
-    """``2 of 3 scored, 1 void``: everything that ended unscored counts as void, as in the distribution."""
-    text = f"{found.scored} of {planned} scored"
-    if found.voided:
-        text += f", {found.voided} void"
-    left = planned - found.trials
-    return f"{text}, {left} not run" if left > 0 else text
+def _counts(found: Distribution, records: Sequence[TrialRecord], planned: int) -> str:
+    """``2 of 3 scored, 1 timed out``: what was not scored, by how it ended."""
+    parts = [f"{found.scored} of {planned} scored"]
+    for status in ("void", "timed_out", "cancelled"):
+        if number := sum(record.status == status for record in records):
+            parts.append(f"{number} {words(status)}")
+    if (left := planned - found.trials) > 0:
+        parts.append(f"{left} not run")
+    return ", ".join(parts)
 
 
 def _interval(found: Distribution) -> str:
