@@ -1,0 +1,78 @@
+"""``sphynx admin`` on secrets: logins come from standard input, a new master key seals everything anew."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.whole import SPHYNX, clean_env
+from sphynx.errors import SphynxError
+from sphynx.server.configuration import DATABASE
+from sphynx.server.store import accounts, environment
+from sphynx.server.store.database import Database, sqlite_url
+from sphynx.server.vault import Vault, open_vault
+
+pytestmark = pytest.mark.server
+
+TOKEN = "at-0123456789abcdefghij"
+LOGIN = json.dumps({"tokens": {"access_token": TOKEN}})
+VALUE = "value-0123456789abcdefghij"
+
+
+def admin(data: Path, *args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [SPHYNX, "admin", *args, "--data", str(data)], env=clean_env(data.parent), input=stdin, text=True,
+        capture_output=True, timeout=60,
+    )  # fmt: skip
+
+
+def secrets(data: Path, vault: Vault, *, store: bool = False) -> Any:
+    """The organization's variable and its login, opened with a vault."""
+
+    async def read() -> Any:
+        database = Database(sqlite_url(data / DATABASE))
+        try:
+            async with database.write() as connection:
+                org = await accounts.org_id_of(connection, "acme")
+                if store:
+                    given = [{"name": "MINE", "value": VALUE, "secret": True}]
+                    await environment.set_variables(connection, org, given, vault)
+                values = await environment.values(connection, org, vault)
+                return values, await environment.subscription(connection, org, "chatgpt", vault)
+        finally:
+            await database.aclose()
+
+    return asyncio.run(read())
+
+
+def test_a_rotated_master_key_opens_what_the_old_one_sealed_and_the_old_one_opens_nothing(
+    tmp_path: Path,
+) -> None:
+    data = tmp_path / "data"
+    assert admin(data, "create-org", "acme").returncode == 0
+    added = admin(data, "add-subscription", "codex", "--org", "acme", stdin=LOGIN)
+    assert added.returncode == 0, added.stderr
+    old = open_vault(data, {})
+    assert secrets(data, old, store=True) == ({"MINE": VALUE}, LOGIN)
+    done = admin(data, "rotate-key")
+    assert (done.returncode, "2 secrets" in done.stdout + done.stderr) == (0, True), done
+    assert secrets(data, open_vault(data, {})) == ({"MINE": VALUE}, LOGIN)
+    with pytest.raises(SphynxError, match="master key this server does not have"):
+        secrets(data, old)
+    kept = b"".join(path.read_bytes() for path in data.rglob("*") if path.is_file())
+    assert not [text for text in (TOKEN, VALUE) if text.encode() in kept]
+    assert TOKEN not in added.stdout + added.stderr + done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("text", ["", "no json", "[]"])
+def test_what_is_no_login_is_refused(tmp_path: Path, text: str) -> None:
+    data = tmp_path / "data"
+    assert admin(data, "create-org", "acme").returncode == 0
+    refused = admin(data, "add-subscription", "codex", "--org", "acme", stdin=text)
+    assert refused.returncode == 1
+    assert "Traceback" not in refused.stderr
