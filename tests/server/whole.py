@@ -109,7 +109,8 @@ def whole(
     """Start a server, with more variables than it needs, and stop it in order."""
     data.mkdir(parents=True, exist_ok=True)
     log = data.parent / f"{data.name}.log"
-    env = {**clean_env(data.parent), **(environ or {})}
+    # A daemon of whoever runs the tests is none of theirs: those that want one bring it.
+    env = {**clean_env(data.parent), "DOCKER_HOST": "unix:///no/daemon.sock", **(environ or {})}
     if database_url:
         env["SPHYNX_DATABASE_URL"] = database_url
     command = [SPHYNX, "serve", "--data", str(data), "--port", "0", "--allow-local-sandbox", "--jobs", "3"]

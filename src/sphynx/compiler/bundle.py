@@ -19,6 +19,7 @@ from sphynx.compiler.load import Loaded, shown_path
 from sphynx.compiler.requirements import pinned
 from sphynx.contracts import BundleRef
 from sphynx.errors import CompileError
+from sphynx.mocks.schemas import libraries
 
 FORMAT = 1
 MANIFEST = "bundle.json"
@@ -51,7 +52,8 @@ def collect(loaded: Loaded, include: Iterable[str], cwd: Path) -> Contents:
     place = loaded.layout
     found = closure(place, loaded.files)
     data = included(include, place.path.parent, place.root)
-    needs = pinned(found.foreign)
+    mocked = [suite for suite in loaded.suites if suite.mocks and not suite.problems()]
+    needs = pinned(found.foreign.union(*(libraries(suite) for suite in mocked)))
     paths = {path.relative_to(place.root).as_posix(): path for path in sorted({*found.files, *data})}
     manifest = {
         "format": FORMAT,

@@ -13,7 +13,13 @@ from sphynx.schema.records import CostLine
 
 
 def cost_lines(
-    model: str, usage: Usage | None, *, harness: str, ran: bool = True, observed: str | None = None
+    model: str,
+    usage: Usage | None,
+    *,
+    harness: str,
+    ran: bool = True,
+    observed: str | None = None,
+    sandbox: str = "local",
 ) -> list[CostLine]:
     """Model, harness, sandbox and platform. On one's own machine only the model costs anything.
 
@@ -21,10 +27,10 @@ def cost_lines(
     priced when that is known and listed, else the one that was asked for.
     """
     if not ran:
-        return [_UNASKED, *_included(harness)]
+        return [_UNASKED, *_included(harness, sandbox)]
     answered = _model_line(observed, usage) if observed else None
     line = answered if answered and answered.usd is not None else _model_line(model, usage)
-    return [line, *_included(harness)]
+    return [line, *_included(harness, sandbox)]
 
 
 _UNASKED = CostLine(
@@ -33,7 +39,7 @@ _UNASKED = CostLine(
 
 
 @lru_cache
-def _included(harness: str) -> tuple[CostLine, ...]:
+def _included(harness: str, sandbox: str) -> tuple[CostLine, ...]:
     return (
         CostLine(
             component="harness",
@@ -48,7 +54,7 @@ def _included(harness: str) -> tuple[CostLine, ...]:
             usd=0.0,
             source="connection",
             explanation="your own machine",
-            detail={"provider": "local", "connectionMode": "local", "sessions": 1},
+            detail={"provider": sandbox, "connectionMode": "local", "sessions": 1},
         ),
         CostLine(
             component="platform",

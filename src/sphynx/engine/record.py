@@ -34,6 +34,7 @@ def build(trial: Trial, *, duration_ms: float) -> TrialRecord:
         harness=job.variant.variant.harness,
         ran=journal.turn_count > 0 and getattr(trial.harness, "uses_model", True),
         observed=talk.observed_model if talk else None,
+        sandbox=trial.box.backend if trial.box is not None else "local",
     )
     costs += costing.other_lines(
         people.spends_of(trial.person), trial.hearing.spends if trial.hearing else []

@@ -53,6 +53,16 @@ def adapt(schema: Any) -> Adapter:
     return _types(schema)
 
 
+def libraries(suite: Any) -> set[str]:
+    """The packages that the schemas of a suite's mocks need where the mocks are served."""
+    adapters: list[Any] = []
+    for part in [part for mock in (*suite.mcp, *suite.cli) for part in mock.parts()]:
+        adapters += [getattr(part, "input", None), part.output]
+    for endpoint in [part for api in suite.api for part in api.endpoints]:
+        adapters += [endpoint.input, *(endpoint.response(status) for status in endpoint.get("responses"))]
+    return {adapter.library for adapter in adapters if hasattr(adapter, "library")}
+
+
 def plain(value: Any) -> Any:
     """``value`` as JSON would hold it, as far as it is a model, a Struct or a dataclass."""
     if hasattr(value, "model_dump"):
@@ -119,6 +129,8 @@ class _Nothing:
 
 
 class _Msgspec:
+    library = "msgspec"
+
     def __init__(self, library: Any, schema: Any) -> None:
         self._library = library
         self._schema = schema
@@ -147,6 +159,8 @@ class _Msgspec:
 
 
 class _Pydantic:
+    library = "pydantic"
+
     def __init__(self, adapter: Any) -> None:
         self._adapter = adapter
 
@@ -181,6 +195,8 @@ class _Pydantic:
 
 
 class _JsonSchema:
+    library = "jsonschema"
+
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._schema = dict(schema)
         library = _library("jsonschema", "a JSON Schema")

@@ -225,10 +225,10 @@ class DockerBackend:
         """Why a container no longer runs; empty when it does."""
         try:
             found = await self._engine.client.containers.get(container_id)
-        except DockerError as error:
-            return "The container is gone" if error.status == 404 else ""
-        except (OSError, aiohttp.ClientError) as error:
-            return failed("The container engine cannot be reached", error).message
+        except (DockerError, OSError, aiohttp.ClientError) as error:
+            if isinstance(error, DockerError) and error.status == 404:
+                return "The container is gone"
+            return failed("The container cannot be looked at", error).message
         state = found["State"]
         if state.get("Running"):
             return ""

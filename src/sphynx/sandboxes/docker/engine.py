@@ -18,6 +18,7 @@ from sphynx.sandboxes.docker import daemon
 
 _GONE = (404, 409)
 _PULL_S = 1_200
+_NO_STATUS = 600
 
 
 class Engine:
@@ -115,8 +116,15 @@ class Engine:
             self._connector = None
 
 
+def is_away(error: Exception) -> bool:
+    """Whether nobody answers: the client gives such an error a status no server has."""
+    return not isinstance(error, DockerError) or error.status >= _NO_STATUS
+
+
 def failed(what: str, error: Exception) -> StageError:
     """Why the trial is void, in one line."""
     said = error.message if isinstance(error, DockerError) else str(error) or type(error).__name__
+    if is_away(error):
+        what = "The container engine cannot be reached"
     line = " ".join(str(said).split())
     return StageError(f"{what}: {line[:500]}", stage="sandbox", cause="sandbox")

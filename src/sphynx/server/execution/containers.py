@@ -113,10 +113,14 @@ class OfTrial:
         self._backend = backend
         self._options = options
         self._labels = labels
+        self.sandbox_id: str | None = None
+        """The trial's own container: the first; those of its judges and persons come later."""
 
     async def open(self, spec: SandboxSpec) -> Sandbox:
         """A container with the attempt's labels."""
-        return await self._backend.open(spec, options=self._options, labels=self._labels)
+        box = await self._backend.open(spec, options=self._options, labels=self._labels)
+        self.sandbox_id = self.sandbox_id or box.id
+        return box
 
     async def aclose(self) -> None:
         """Nothing: the worker's backend serves other trials too."""

@@ -127,8 +127,9 @@ class TrialRunner:
                 folder.trial_started(job.key)
                 where = folder.trial_folder(job.key)
                 record = await run_trial(job, machine(backend))
+                sandbox_id = getattr(backend, "sandbox_id", None)
             events = list(read_events(where))
-            await self._settle(trial_id, attempt, found, record, entries(events))
+            await self._settle(trial_id, attempt, sandbox_id, record, entries(events))
             return "settled"
         except Exception as error:
             _LOG.error("trial broke", extra={"trial": trial_id, "error": type(error).__name__})
@@ -235,13 +236,14 @@ class TrialRunner:
         self,
         trial_id: str,
         attempt: int,
-        found: Mapping[str, Any],
+        sandbox_id: str | None,
         record: TrialRecord,
         journal: list[dict[str, Any]],
     ) -> None:
         result = trial_to_wire(record, [])
         del result["trajectory"]
         result["id"] = trial_id
+        result["sandboxId"] = sandbox_id or result["sandboxId"]
         if attempt > 1:
             again = f"attempt {attempt}: the worker of the one before was lost, so it began anew"
             result["x-sphynx"] = {**result.get("x-sphynx", {}), "attempt": attempt, "note": again}

@@ -188,7 +188,8 @@ def _folders() -> Folders:
 
 def _environment(asked: Mapping[str, Any], who: Account) -> dict[str, str]:
     own = {name: value for name, value in os.environ.items() if name not in _NAMES}
-    own.setdefault("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+    path = own.get("PATH") or "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    own["PATH"] = f"{layout.HOME}/.local/bin:{path}"
     if "LANG" not in own and own.get("LC_CTYPE") == _COERCED:
         del own["LC_CTYPE"]
     own.setdefault("LANG", "C.UTF-8")
