@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,6 +51,57 @@ def test_what_is_kept_becomes_what_the_engine_runs(tmp_path: Path) -> None:
         "validate" in problem.message or "profile" in problem.message
         for problem in made.suite.suite.problems()
     )
+
+
+ALL = """
+from sphynx import case, human, judge, suite, variant
+from sphynx.mocks.cli import cli, command
+
+async def check(ctx):
+    return True
+
+GOOD = {"good": 1, "weak": 0.5}
+STATUS = command(path=["status"], description="Show it", handler=lambda: "clean")
+git = cli(path="git", version="1.0.0", commands=[STATUS])
+everything = suite(
+    id="everything", prompt="p", cli=[git],
+    variants=[variant(harness="codex", model="m")],
+    cases=[
+        case(id="judged", fixtures={"a": 1}, max_turns=3, user=human(goal="g", prompt="p"), validate=[check,
+            judge(name="one", provider="openai", model="m", prompt="p", choices=GOOD, threshold=0.5,
+                  files=["a.md"], expected="e", votes=3, timeout_ms=5_000),
+            judge(name="two", harness="codex", model="m", prompt="p\\n\\n1. own", choices=GOOD,
+                  workspace=True, criteria=["It is.", "It was."]),
+        ]),
+        case(id="played", user=human(goal="g", prompt="p", harness="claude", model="m"), validate=check),
+    ],
+)
+"""
+
+
+def test_judges_people_and_mocks_are_the_authors_again(tmp_path: Path) -> None:
+    """Every field of them, so that a hosted trial asks what a local one would."""
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "all_eval.py").write_text(ALL)
+    local = compile_files([tmp_path / "all_eval.py"], cwd=tmp_path, staging=tmp_path / "staging")[0]
+    kept = definitions_of(compile_eval(tmp_path / "all_eval.py")[0], runs_here=True)
+    of_variant = {"harness": "codex", "model": "m", "version": "", "options": {}}
+    for theirs, stored in zip(local.cases, kept.cases, strict=True):
+        made = rebuild(
+            stored.stored, definition_hash=stored.hash, of_variant=of_variant, profile=None, bundle_ref=None
+        )
+        ours, wanted = made.case.case, theirs.case
+        assert stored.hash == theirs.definition_hash
+        assert [slots(one) for one in ours.judges] == [slots(one) for one in wanted.judges]
+        assert [one.rubric for one in ours.judges] == [one.rubric for one in wanted.judges]
+        assert [one.name for one in ours.checks] == [one.name for one in wanted.checks]
+        assert {**slots(ours.user), "given": 0} == {**slots(wanted.user), "given": 0}
+        assert (ours.fixtures, ours.effective_max_turns) == (wanted.fixtures, wanted.effective_max_turns)
+        assert [mock.label for mock in made.suite.suite.mocks] == ["git"]
+
+
+def slots(value: Any) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in value.__slots__}
 
 
 def test_other_programs_are_refused_where_they_would_have_to_run(tmp_path: Path) -> None:
