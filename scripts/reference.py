@@ -18,6 +18,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from sphynx.cli.app import build
+from sphynx.cli.report_schema import json_schema as report_schema
+from sphynx.cli.report_schema import junit_xsd
 from sphynx.mocks import api, cli, mcp
 from sphynx.results.skill_json import json_schema
 from sphynx.schema import records
@@ -152,6 +154,8 @@ def main() -> int:
         "cli.md": cli_page(),
         "records.md": records_page(),
         "skill-report.schema.json": schema,
+        "eval-report.schema.json": json.dumps(report_schema(), indent=2) + "\n",
+        "junit.xsd": junit_xsd(),
     }
     stale = [name for name, text in pages.items() if not same(PAGES / name, text)]
     if "--check" in sys.argv:

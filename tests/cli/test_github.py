@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -94,9 +95,76 @@ def test_the_action_gates_and_tells(tmp_path: Path, status: str, code: int) -> N
     assert checks[0]["details_url"].endswith("/evals/b")
 
 
-def test_without_a_server_the_action_runs_here(tmp_path: Path) -> None:
+def posting(told: StandIn) -> list[Any]:
+    """What the stand-in's check runs are given; it answers nothing else."""
+    checks: list[Any] = []
+
+    def answer(path: str, body: Any) -> tuple[int, Any]:
+        assert path.endswith("/repos/acme/api/check-runs"), path
+        checks.append(body)
+        return 201, {}
+
+    told.answer = answer
+    return checks
+
+
+@pytest.mark.parametrize(("agent", "code"), [("echo hello > hello.txt", 0), ("echo helo > hello.txt", 2)])
+def test_without_a_server_the_action_runs_here_and_tells(tmp_path: Path, agent: str, code: int) -> None:
+    """A local run needs no key; its grid and failing checks stand in the summary and in the check run."""
+    home = project(tmp_path, agent)
+    with stand_in() as told:
+        checks = posting(told)
+        got, err, outputs, summary = run_action(told, home, local="true", **{"github-token": "t"})
+        assert {path for path, _, _ in told.asked} == {"/repos/acme/api/check-runs"}
+    assert (got, outputs["conclusion"]) == (code, "success" if code == 0 else "failure"), err
+    assert "| writes-hello | command/m@mine | " + ("✓ | 100% |" if code == 0 else "✗ | 0% |") in summary
+    assert ("  - ✗ says_hello" in summary) is (code == 2)
+    (check,) = checks
+    assert (check["head_sha"], check["conclusion"]) == ("abc123", outputs["conclusion"])
+    assert check["output"]["summary"] in summary
+    (batch_id,) = outputs["batch-ids"].split(",")
+    record = json.loads((home / ".sphynx" / "batches" / batch_id / "batch.json").read_text())
+    assert record["trigger"]["url"] == "https://github.com/acme/api/actions/runs/7/attempts/1"
+
+
+def test_the_action_runs_a_skill_s_folder(tmp_path: Path) -> None:
+    """The skill's report stands in the job summary once, and in the check run."""
+    skill = tmp_path / "tides"
+    (skill / "evals").mkdir(parents=True)
+    (tmp_path / "pyproject.toml").touch()
+    (skill / "SKILL.md").write_text("---\nname: tides\ndescription: Reads tide tables.\n---\nRead it.\n")
+    cases = {"skill_name": "tides", "evals": [{"id": 1, "prompt": "When is high tide?", "assertions": [
+        {"text": "no ebb", "kind": "content_contains_none", "needles": ["ebb"]}]}]}  # fmt: skip
+    (skill / "evals" / "evals.json").write_text(json.dumps(cases))
+    with stand_in() as told:
+        checks = posting(told)
+        inputs = {"local": "true", "file": "./tides", "github-token": "t", "agent": "nop/none"}
+        code, err, outputs, summary = run_action(told, tmp_path, **inputs)
+    assert (code, outputs["conclusion"]) == (0, "success"), err
+    assert summary.count("no ebb") == 1
+    assert "no ebb" in checks[0]["output"]["summary"]
+
+
+def test_a_check_run_that_cannot_be_posted_is_a_note(tmp_path: Path) -> None:
     home = project(tmp_path, "echo hello > hello.txt")
     with stand_in() as told:
-        code, err, outputs, _ = run_action(told, home, local="true")
-        assert told.asked == []
-    assert (code, outputs["conclusion"]) == (0, "success"), err
+        code, err, _, _ = run_action(told, home, local="true", **{"github-token": "t"})
+    assert code == 0
+    assert "the check run was not posted: GitHub answered 404" in err
+
+
+def test_a_run_that_cannot_start_fails_the_job_with_empty_outputs(tmp_path: Path) -> None:
+    home = project(tmp_path, "true")
+    with stand_in() as told:
+        code, err, outputs, _ = run_action(told, home, local="true", file="nothing_eval.py")
+    assert (code, outputs["conclusion"], outputs["batch-ids"]) == (1, "failure", ""), err
+
+
+def test_the_example_workflow_uses_what_the_action_has() -> None:
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    workflow = yaml.safe_load((ROOT / "examples" / "workflows" / "evals.yml").read_text())
+    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    used = [step for step in steps if "sphynx@" in step.get("uses", "")]
+    assert len(used) == 2
+    for step in used:
+        assert set(step["with"]) <= set(action["inputs"])

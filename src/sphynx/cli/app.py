@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import typer
@@ -85,6 +86,20 @@ COMMANDS: dict[str, Registered] = {
     "admin rotate-key": Registered("sphynx.cli.commands.admin:rotate_key", "Seal all secrets with a new key"),
     "admin backup": Registered("sphynx.cli.commands.admin:backup", "Copy a SQLite store while it is in use"),
 }
+
+
+def group_help(arguments: Sequence[str]) -> str | None:
+    """The commands of a group that was named alone, such as ``sphynx env``; ``None`` for anything else."""
+    if not arguments or arguments[0] in COMMANDS or arguments[1:] not in ([], ["--help"], ["-h"]):
+        return None
+    word = arguments[0]
+    own = {name: command.help for name, command in COMMANDS.items() if name.startswith(f"{word} ")}
+    if not own:
+        return None
+    room = max(map(len, own)) + 2
+    lines = [f"  {name:<{room}}{text}" for name, text in own.items()]
+    head = f"Usage: {PROGRAM} {word} COMMAND [OPTIONS]"
+    return "\n".join([head, "", "Commands:", *lines, "", f"{PROGRAM} {word} COMMAND --help says more", ""])
 
 
 class _LazyGroup(TyperGroup):

@@ -6,27 +6,33 @@ from collections.abc import Sequence
 from typing import cast
 
 from sphynx.cli.drive import Run
+from sphynx.cli.github import Outcome
 from sphynx.cli.render import figures, summary
 from sphynx.cli.reports import Reports
 from sphynx.cli.results_view import nothing_scored
 from sphynx.engine import BatchResult
 from sphynx.errors import ExitCode
-from sphynx.results.gate import FailOn, GateProblem, gate_records, headline
+from sphynx.results.gate import FailOn, GateOutcome, gate_records, headline
+from sphynx.results.wire import batch_to_wire
 
 
-def conclude(run: Run, results: Sequence[BatchResult], reports: Reports) -> int:
-    """Apply the gate to every batch, say what it found, and give the exit code."""
+def conclude(
+    run: Run, results: Sequence[BatchResult], reports: Reports, outcomes: list[Outcome] | None = None
+) -> int:
+    """Apply the gate to every batch, say what it found, and give the exit code.
+
+    ``outcomes`` is filled with what GitHub is to be told.
+    """
     fail_on = cast(FailOn, run.request.fail_on)
-    errors: list[str] = []
-    found: list[GateProblem] = []
-    for result in results:
-        # Without its skill an agent may well fail: what a skill's trials say is gated by a baseline.
-        rule = "never" if result.record.x.get("skill") else fail_on
-        outcome = gate_records(result.record, result.trials, rule)
-        reports.conclude(result.record.id, outcome.error, [problem.text for problem in outcome.problems])
-        found += outcome.problems
-        if outcome.error is not None:
-            errors.append(f"{result.record.file}: {outcome.error}")
+    gated = [_gated(result, fail_on, reports) for result in results]
+    errors = [
+        f"{result.record.file}: {gate.error}"
+        for result, gate in zip(results, gated, strict=True)
+        if gate.error is not None
+    ]
+    found = [problem for gate in gated for problem in gate.problems]
+    if outcomes is not None:
+        outcomes += [_told(result, gate) for result, gate in zip(results, gated, strict=True)]
     records = [record for result in results for record in result.trials]
     if not run.request.json:
         _overall(run, results)
@@ -44,6 +50,20 @@ def conclude(run: Run, results: Sequence[BatchResult], reports: Reports) -> int:
     if errors:
         return ExitCode.ERROR
     return ExitCode.GATE if found else ExitCode.OK
+
+
+def _gated(result: BatchResult, fail_on: FailOn, reports: Reports) -> GateOutcome:
+    # Without its skill an agent may well fail: what a skill's trials say is gated by a baseline.
+    rule: FailOn = "never" if result.record.x.get("skill") else fail_on
+    gate = gate_records(result.record, result.trials, rule)
+    reports.conclude(result.record.id, gate.error, [problem.text for problem in gate.problems])
+    return gate
+
+
+def _told(result: BatchResult, outcome: GateOutcome) -> Outcome:
+    record = result.record
+    wire = batch_to_wire(record, result.trials, {})
+    return Outcome(record.suite_id, record.file, None, wire, outcome.error, outcome.problems)
 
 
 def stopped(

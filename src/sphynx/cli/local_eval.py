@@ -6,8 +6,10 @@ import gc
 import os
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sphynx.cli import github
 from sphynx.cli.conclusion import conclude, stopped
 from sphynx.cli.drive import Run, drive
 from sphynx.cli.eval_request import EvalRequest
@@ -105,9 +107,25 @@ def _evaluate(run: Run, stop: Stop, recording: Recording | None) -> int:
     results, signal_code = drive(run, screen, stop, lambda: run_plan(run.plan, sinks, stop))
     if stop.stopped:
         return stopped(run, results, reports, stop.reason or "", signal_code)
-    code = conclude(run, results, reports)
-    if run.request.baseline is None and not any(result.record.x.get("skill") for result in results):
-        return code
-    from sphynx.cli import skill_run
+    outcomes: list[github.Outcome] | None = [] if github.here(os.environ) else None
+    code = conclude(run, results, reports, outcomes)
+    if run.request.baseline is not None or any(result.record.x.get("skill") for result in results):
+        from sphynx.cli import skill_run
 
-    return code or skill_run.finish(run, results)
+        code = code or skill_run.finish(run, results)
+        if outcomes is not None:
+            outcomes = skill_run.told(results, outcomes, lost=code == ExitCode.GATE)
+    if outcomes is not None:
+        _tell_github(run, outcomes, recording)
+    return code
+
+
+def _tell_github(run: Run, outcomes: Sequence[github.Outcome], recording: Recording | None) -> None:
+    links = recording.links if recording is not None else {}
+    batches = [one.batch["id"] if one.batch else "" for one in outcomes]
+    linked = [replace(one, link=links.get(batch)) for one, batch in zip(outcomes, batches, strict=True)]
+
+    def say(text: str) -> None:
+        run.err.line(problems.note_line(text, run.err.style))
+
+    github.tell(os.environ, linked, say)

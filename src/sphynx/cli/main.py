@@ -100,6 +100,9 @@ def _dispatch(arguments: list[str]) -> int:
 
     from sphynx.cli import app
 
+    if (told := app.group_help(arguments)) is not None:
+        sys.stdout.write(told)
+        return ExitCode.OK
     # Its home differs between typer releases (click, or a copy of it inside typer); the class does not.
     usage_error: type[Exception] = next(
         kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import quote
 
 from sphynx.cli.recording_wire import as_scored, events_of, report_of, shortened, trimmed
 from sphynx.client import Sphynx
@@ -29,7 +28,7 @@ from sphynx.journal.events import Event
 from sphynx.results.trigger import from_env
 from sphynx.schema.records import BatchRecord, TrialRecord
 from sphynx.schema.wire import RunnerBatchRequest
-from sphynx.settings.server import web_url
+from sphynx.settings.server import batch_link
 
 BEAT_S = 60.0
 RENEW_S = 600.0
@@ -78,6 +77,11 @@ class Recording:
         self._sender.start()
         self._beater.start()
         return [one.id for one in self._batches.values()]
+
+    @property
+    def links(self) -> dict[str, str]:
+        """Where each batch of this run can be looked at, by its id here."""
+        return {local: batch_link(os.environ, one.id) for local, one in self._batches.items()}
 
     def leased(self, plan: LocalPlan) -> LocalOptions:
         """The run's options with the keys and variables the server lends; the shell's own values win.
@@ -321,7 +325,7 @@ def _begun(sphynx: Sphynx, plan: LocalPlan, stop: Stop, note: Callable[[str], No
         recording.close()
         raise
     for batch_id in ids:
-        note(f"{web_url(os.environ)}/evals/{quote(batch_id, safe='')}")
+        note(batch_link(os.environ, batch_id))
     return recording
 
 

@@ -8,8 +8,10 @@ from sphynx.cli.drive import Run, drive
 from sphynx.cli.render import summary
 from sphynx.cli.render.style import Style, words
 from sphynx.cli.render.text import pad, width, wrap
+from sphynx.cli.results_view import kept_lines
 from sphynx.cli.screen import Screen
 from sphynx.engine import SelfTestRow, Stop, self_test
+from sphynx.engine.batch_folder import batches_folder
 from sphynx.errors import ExitCode
 from sphynx.schema.records import TrialRecord
 
@@ -25,10 +27,24 @@ def report(run: Run) -> int:
         run.err.line("  the self-test was stopped")
         return signal_code or ExitCode.ERROR
     run.out.write("".join(line + "\n" for line in table(rows, run.out.style)))
+    for line in _evidence(run, rows):
+        run.out.line(line)
     found = problems(rows)
     for text in found:
         run.err.line(f"{run.err.style.paint('error:', 'bold', 'red')} {text}")
     return ExitCode.GATE if found else ExitCode.OK
+
+
+def _evidence(run: Run, rows: Sequence[SelfTestRow]) -> list[str]:
+    """Where what the checks saw can be read: each batch of the self-test, by its folder."""
+    roots = {(suite.compiled.suite.id): suite.root for suite in run.plan.suites}
+    found = {
+        record.batch_id: batches_folder(roots[row.suite_id]) / record.batch_id
+        for row in rows
+        for record in (row.untouched, row.reference)
+        if record is not None
+    }
+    return [line for name, folder in found.items() for line in kept_lines(name, folder, run.out.style)]
 
 
 def table(rows: Sequence[SelfTestRow], style: Style) -> list[str]:

@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
-from urllib.parse import quote
 
 from sphynx.cli import github
 from sphynx.cli.eval_request import EvalRequest
@@ -31,7 +30,7 @@ from sphynx.results.gate import FailOn, GateProblem, gate_batch, headline
 from sphynx.results.trigger import from_env
 from sphynx.sandboxes.local_root import LocalRoot
 from sphynx.schema.wire import RunnerBatchRequest, SuiteBatchRequest
-from sphynx.settings.server import web_url
+from sphynx.settings.server import batch_link, web_url
 
 
 @dataclass(slots=True)
@@ -259,7 +258,7 @@ def settle(
 
 def link(batch_id: str) -> str:
     """Where a batch can be looked at."""
-    return f"{web_url(os.environ)}/evals/{quote(batch_id, safe='')}"
+    return batch_link(os.environ, batch_id)
 
 
 def shown_link(sphynx: Sphynx, batch_id: str, err: Out) -> str:

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,14 @@ import typer
 from sphynx.cli.drive import Run
 from sphynx.cli.dry_run import expected, history
 from sphynx.cli.eval_request import EvalRequest
+from sphynx.cli.github import Outcome
 from sphynx.cli.render import skill
 from sphynx.cli.reports import write_file
 from sphynx.engine import BatchResult, find_batch, read_batch
 from sphynx.engine.skill_evidence import skill_trials_of
 from sphynx.engine.skills import skill_trials
 from sphynx.errors import ExitCode, SphynxError, UsageError
+from sphynx.results.gate import GateProblem
 from sphynx.results.skill_export import exported
 from sphynx.results.skill_gate import baseline_of, compare
 from sphynx.results.skill_json import to_json
@@ -75,6 +78,25 @@ def finish(run: Run, results: Sequence[BatchResult]) -> int:
         run.err.line(f"{lead} nothing was decided about {', '.join(empty)}")
         return ExitCode.ERROR
     return ExitCode.OK
+
+
+def told(results: Sequence[BatchResult], outcomes: Sequence[Outcome], *, lost: bool) -> list[Outcome]:
+    """What GitHub is told, skills with their report; it stands in the job summary already.
+
+    ``lost``: a criterion of the baseline no longer holds.
+    """
+    texts = {
+        result.record.id: skill.markdown(skill_reports(skill_trials_of([read_batch(result.folder)])))
+        for result in results
+        if is_skill(result)
+    }
+    gate = (GateProblem("a criterion of the baseline no longer holds"),) if lost else ()
+    found: list[Outcome] = []
+    for one in outcomes:
+        text = texts.get(one.batch["id"]) if one.batch else None
+        more = {"more": text, "told": True, "problems": (*one.problems, *gate)} if text is not None else {}
+        found.append(replace(one, **more))
+    return found
 
 
 def _said_anything(report: SkillReport) -> bool:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
+
+_NAMED = 3
+"""Batches that a hint names."""
 
 
 def explain(error: Any, program: str, commands: Iterable[str]) -> tuple[str, str]:
@@ -20,12 +24,23 @@ def explain(error: Any, program: str, commands: Iterable[str]) -> tuple[str, str
     if refused := _refused_value(error):
         return refused, general
     message = str(error.format_message()).strip().rstrip(".")
+    if needs := re.fullmatch(r"Option '(.+)' requires an argument", message):
+        return f"{needs[1]} needs a value", _resumable() if needs[1] == "--resume" else general
     if extra := re.fullmatch(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", message):
         return f"unexpected argument: {extra[1]}", general
     if unknown := re.match(r"No such command '(.*)'", message):
         near = difflib.get_close_matches(unknown[1], list(commands), n=1)
         return f"no such command: {unknown[1]}", f"did you mean {near[0]}?" if near else general
     return message[:1].lower() + message[1:], general
+
+
+def _resumable() -> str:
+    """How ``--resume`` is used, with the newest batches of this folder."""
+    from sphynx.engine import list_batches
+
+    names = [folder.name for folder in list_batches(Path.cwd())[:_NAMED]]
+    there = f", such as {', '.join(names)}" if names else "; no batch is recorded here"
+    return f"sphynx eval --local --resume BATCH{there}"
 
 
 def _refused_value(error: Any) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from urllib.parse import quote
 
 HOSTED_URL = "https://api.sphynx.sh"
 HOSTED_WEB_URL = "https://www.sphynx.sh"
@@ -25,3 +26,8 @@ def web_url(env: Mapping[str, str]) -> str:
         return given.rstrip("/")
     server = base_url(env)
     return HOSTED_WEB_URL if server == HOSTED_URL else server
+
+
+def batch_link(env: Mapping[str, str], batch_id: str) -> str:
+    """Where a batch can be looked at."""
+    return f"{web_url(env)}/evals/{quote(batch_id, safe='')}"

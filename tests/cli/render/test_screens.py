@@ -61,7 +61,10 @@ def test_what_finds_no_room_goes_onto_a_second_line() -> None:
 
 def test_a_run_without_a_scored_trial_has_no_rate() -> None:
     board = Board.of(batch("command/steady", trials=2), [trial("void", 1), trial("timed_out", 2)])
-    assert grid.final_lines(board, WIDE)[1] == "    ○ command/steady   ○○   -   0 of 2 scored, 2 void"
+    assert (
+        grid.final_lines(board, WIDE)[1]
+        == "    ○ command/steady   ○○   -   0 of 2 scored, 1 void, 1 timed out"
+    )
 
 
 def test_trials_that_never_ran_are_counted_apart() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -11,6 +11,7 @@ from sphynx.errors import ExitCode
 
 Json = Annotated[bool, typer.Option("--json", help="Print the server's answer as JSON")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors")]
+FailOn = Annotated[Literal["failures", "strict", "never"], typer.Option(help="The gate, as of sphynx eval")]
 Id = Annotated[str, typer.Argument(metavar="ID")]
 
 
@@ -69,6 +70,10 @@ def run(
     variant: Annotated[
         list[str] | None, typer.Option(metavar="ID", help="Only this variant; repeat for more")
     ] = None,
+    fail_on: FailOn = "failures",
+    timeout: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Wait this long (default 1200); it then goes on")
+    ] = None,
     no_wait: Annotated[bool, typer.Option("--no-wait", help="Print the started batch and leave")] = False,
     json: Json = False,
     debug: Debug = False,
@@ -82,4 +87,4 @@ def run(
         if no_wait:
             print_json(started)
             return ExitCode.OK
-        return settle(sphynx, started.id, json=json)
+        return settle(sphynx, started.id, json=json, fail_on=fail_on, timeout_s=timeout)

@@ -92,13 +92,15 @@ def import_(
     return ExitCode.OK
 
 
-def remove(name: Name, personal: Personal = False, debug: Debug = False) -> int:
+def remove(name: Name, personal: Personal = False, json: Json = False, debug: Debug = False) -> int:
     """Remove one variable."""
     from sphynx.cli.out import stderr
-    from sphynx.cli.remote import client
+    from sphynx.cli.remote import client, print_json
 
     with client() as sphynx:
-        sphynx.environment.remove(name, scope=_scope(personal))
+        removed = sphynx.environment.remove(name, scope=_scope(personal))
+    if json:
+        print_json(removed)
     stderr().line(f"{name} is removed")
     return ExitCode.OK
 

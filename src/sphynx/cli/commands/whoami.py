@@ -16,6 +16,7 @@ def whoami(
     """Show which organization SPHYNX_API_KEY acts for, and what it may do."""
     from sphynx.cli.out import stdout
     from sphynx.cli.remote import client, print_json
+    from sphynx.cli.render.text import one_line
 
     with client() as sphynx:
         found = sphynx.whoami()
@@ -23,9 +24,12 @@ def whoami(
         print_json(found)
         return ExitCode.OK
     out = stdout()
-    out.line(f"{found.organization.name} ({found.organization.slug})")
-    credential = found.credential
+    organization, credential = found.organization, found.credential
+    facts = [("organization", organization.name), ("organization slug", organization.slug)]
+    facts += [("organization id", organization.id)]
     if credential.kind == "apiKey":
-        out.line(f"API key {credential.name or ''} {credential.start or ''}…".replace("  ", " "))
-    out.line(", ".join(found.permissions))
+        facts += [("key", credential.name or "-"), ("key starts with", credential.start or "-")]
+    facts += [("permissions", ", ".join(found.permissions) or "none")]
+    for name, value in facts:
+        out.line(f"{name:<19}{one_line(value)}")
     return ExitCode.OK

@@ -92,7 +92,8 @@ def totals_lines(
     records: Sequence[TrialRecord], style: Style, elapsed_ms: float, *, lead: str = "", indent: str = "  "
 ) -> list[str]:
     """``6 trials: 4 passed, 1 failed, 1 void    1.9s    12k tokens (11k in, 1k out), $0.04 est.``"""
-    told = f"{lead}{figures.plural(len(records), 'trial')}: {counts(record.status for record in records)}"
+    ended = counts(record.status for record in records)
+    told = f"{lead}{figures.plural(len(records), 'trial')}{f': {ended}' if ended else ''}"
     parts = [style.paint(told, "bold"), figures.duration(elapsed_ms)]
     spent = ", ".join(part for part in (_tokens(records), _estimate(records)) if part)
     return fold([*parts, spent] if spent else parts, "    ", style.width, indent)
