@@ -1,7 +1,7 @@
 """What the server costs beside a bare FastAPI with one SQL query of the same size, in one run.
 
     python benchmarks/server.py                   everything, on SQLite and Postgres
-    python benchmarks/server.py --check           fail for a missed target, or a figure without one that doubled
+    python benchmarks/server.py --check           fail for a missed target, or one without that doubled
     python benchmarks/server.py --save            write the figures into server-baseline.json
     python benchmarks/server.py --only polls      one part: polls, list, start or steps
 
