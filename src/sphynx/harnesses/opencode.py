@@ -19,7 +19,7 @@ from sphynx.journal.events import Event
 
 BASE_URL = "SPHYNX_OPENCODE_BASE_URL"
 _CONFIG = "OPENCODE_CONFIG_CONTENT"
-_EXPORT_MS = 8_000
+_EXPORT_MS = 30_000
 _FAILED = re.compile(r'message="stream error" .*small=false .*error\.error="((?:[^"\\]|\\.)*)"')
 """A line of its log: a request of the agent, not one for a title, failed."""
 
