@@ -78,11 +78,8 @@ async def both_streams_large(box: Sandbox) -> None:
 async def chunks_arrive_while_it_runs(box: Sandbox) -> None:
     """Callbacks get output as it comes, not at the end."""
     seen: list[float] = []
-    began = time.monotonic()
-    await sh(
-        box, "echo first; sleep 0.6; echo second", on_stdout=lambda _: seen.append(time.monotonic() - began)
-    )
-    assert seen[0] < 0.5 < seen[-1]
+    await sh(box, "echo first; sleep 0.8; echo second", on_stdout=lambda _: seen.append(time.monotonic()))
+    assert seen[-1] - seen[0] > 0.4
 
 
 @check
