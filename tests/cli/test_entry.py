@@ -52,6 +52,32 @@ def test_a_wrong_option_says_what_it_takes_and_what_it_was_given(project: Comman
     assert project.sphynx("doctor", "x").errors[0] == "error: unexpected argument: x"
 
 
+COMPLETED = {
+    "sphynx wh": "whoami",
+    "sphynx eval --self": "--self-test",
+    "sphynx eval --fail-on str": "strict",
+    "sphynx env im": "import",
+}
+"""A line, and what a tab at its end makes of it."""
+ZPTY = """
+zmodload zsh/zpty
+zpty shell zsh -f -i
+say() { zpty -w shell "$1"; }
+say "PS1='> '; stty -echo; setopt no_beep; fpath=(FOLDER \\$fpath); autoload -Uz compinit; compinit -u -D"
+say "zstyle ':completion:*' insert-tab false"
+say "widget() { print -r -- \\"<\\$BUFFER>\\"; BUFFER= }; zle -N widget; bindkey '^X' widget; print rea''dy"
+until zpty -r shell line && [[ $line == *ready* ]]; do :; done
+ask() {
+  zpty -w -n shell "$1"$'\\t'
+  zpty -w -n shell $'\\x18'
+  until zpty -r shell line && [[ $line == *\\<*\\>* ]]; do :; done
+  print -r -- "== $line"
+}
+ask 'sphynx ' >/dev/null # its editor may not be there yet
+KEYS
+"""
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completions_are_scripts_their_shell_can_read(project: CommandLine, shell: str) -> None:
     done = project.sphynx("--completions", shell)
@@ -68,6 +94,8 @@ def test_bash_completes_commands_options_and_values(project: CommandLine) -> Non
         (["sphynx", "ev"], "eval"),
         (["sphynx", "eval", "--self"], "--self-test"),
         (["sphynx", "eval", "--fail-on", "str"], "strict"),
+        (["sphynx", "env", "im"], "import"),
+        (["sphynx", "eval", "imp"], "import"),
     ):
         quoted = " ".join(f"'{word}'" for word in words)
         asked = f"COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _sphynx; echo ${{COMPREPLY[@]}}"
@@ -75,6 +103,37 @@ def test_bash_completes_commands_options_and_values(project: CommandLine) -> Non
             ["bash", "-c", f"{script}\n{asked}"], capture_output=True, text=True, check=False
         )
         assert done.stdout.split() == [expected], done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("fish"), reason="fish is not installed")
+def test_fish_completes_commands_options_and_values(project: CommandLine) -> None:
+    script = project.root / "sphynx.fish"
+    script.write_text(project.sphynx("--completions", "fish").out)
+    asked = "\n".join(f"complete -C '{line}'; echo ==" for line in COMPLETED)
+    done = subprocess.run(
+        ["fish", "-c", f"source {script}\n{asked}"], capture_output=True, text=True, check=False,
+        env=project.environment(HOME=str(project.root)),
+    )  # fmt: skip
+    found = [{line.split("\t")[0] for line in part.splitlines()} for part in done.stdout.split("==\n")]
+    for line, expected, words in zip(COMPLETED, COMPLETED.values(), found, strict=False):
+        assert expected in words, (line, words, done.stderr)
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not installed")
+def test_zsh_completes_commands_options_and_values(project: CommandLine) -> None:
+    """In a terminal of its own, as a person presses tab."""
+    folder = project.root / "functions"
+    folder.mkdir()
+    (folder / "_sphynx").write_text(project.sphynx("--completions", "zsh").out)
+    keys = "\n".join(f"ask '{line}'" for line in COMPLETED)
+    (project.root / "ask.zsh").write_text(ZPTY.replace("FOLDER", str(folder)).replace("KEYS", keys))
+    done = subprocess.run(
+        ["zsh", "-f", "ask.zsh"], cwd=project.root, capture_output=True, text=True, check=False, timeout=50,
+        env=project.environment(TERM="dumb"), stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    answers = done.stdout.split("== ")[1:]
+    for answer, expected in zip(answers, COMPLETED.values(), strict=True):
+        assert expected in answer, done.stdout + done.stderr
 
 
 def test_completions_for_another_shell_are_refused(project: CommandLine) -> None:
