@@ -15,7 +15,8 @@ from sphynx.contracts import BundleRef, ExecResult, GuestRequest, OnChunk, OnFra
 from sphynx.errors import StageError
 from sphynx.sandboxes import trees
 from sphynx.sandboxes.docker import calls, frames, layout
-from sphynx.sandboxes.docker.output import Kept, frame_lines
+from sphynx.sandboxes.docker.output import Kept
+from sphynx.sandboxes.local.jobs import frame_lines
 
 if TYPE_CHECKING:
     from aiodocker.containers import DockerContainer
