@@ -246,3 +246,35 @@ def test_nothing_else_is_valid(text: str) -> None:
     assert not valid_path("elsewhere/" + text)
     assert not valid_path(f"home/{text}\0")
     assert not valid_path(f"home//{text}")
+
+
+STRAY = {
+    "profile.json": '{"run": "python3 my_agent.py"}',
+    "my_agent.py": "",
+    "lib/tools.py": "",
+    "README.md": "",
+    ".editorconfig": "",
+    "home/kept.txt": "",
+}
+
+
+def test_files_that_reach_no_trial_are_found(tmp_path: Path) -> None:
+    """A program beside profile.json, where it is natural to put it, is told; what is meant to stay is not."""
+    assert collected(fill(tmp_path, STRAY), "command").stray == ("lib/", "my_agent.py")
+
+
+def test_files_a_manifest_names_or_a_gitignore_excludes_are_not_stray(tmp_path: Path) -> None:
+    files = {
+        "profile.json": '{"run": "./run.sh", "systemPrompt": "prompts/system.txt"}',
+        "run.sh": "true",
+        "prompts/system.txt": "Be brief",
+        "notes.txt": "",
+        ".gitignore": "notes.txt",
+    }
+    assert collected(fill(tmp_path, files), "command").stray == ()
+
+
+def test_a_folder_without_a_manifest_or_with_eval_files_has_no_stray_files(tmp_path: Path) -> None:
+    assert collected(fill(tmp_path / "a", {"tool.py": ""})).stray == ()
+    beside = {"profile.json": "{}", "tool.py": "", "smoke_eval.py": ""}
+    assert collected(fill(tmp_path / "b", beside)).stray == ()

@@ -37,10 +37,6 @@ def test_commands_of_a_guide_work_in_order(path: Path, tmp_path: Path) -> None:
             target = tmp_path / title
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text)
-    if path.name == "README.md":
-        agent = tmp_path / "agent"
-        agent.mkdir()
-        (agent / "profile.json").write_text('{"run": "printf hello > hello.txt"}')
     env = {**os.environ, "SPHYNX_LOCAL_ROOT": str(tmp_path / "local"), "NO_COLOR": "1"}
     env["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{env['PATH']}"
     env.pop("SPHYNX_API_KEY", None)

@@ -13,6 +13,7 @@ from sphynx.compiler.profiles import Profile
 from sphynx.compiler.profiles import collect as collect_profile
 from sphynx.compiler.project import absolute
 from sphynx.compiler.skill_profiles import collect_skill
+from sphynx.compiler.stray_files import told
 from sphynx.errors import CompileError, Problem
 from sphynx.suite.cases import Case
 from sphynx.suite.placeholders import render
@@ -95,6 +96,9 @@ def assemble(loaded: Loaded, index: int, suite: Suite, contents: Contents | None
             left_out = ", ".join(profile.skipped)
             what = "left out" if variant.profile and variant.profile.get("skill") else "binary files left out"
             warnings.append(f'{file}: profile "{profile.name}": {what}: {left_out}')
+        if profile and profile.stray and variant.profile:
+            said = told(profile.stray, variant.profile["dir"], command=profile.run is not None)
+            warnings.append(f'{file}: profile "{profile.name}": {said}')
         variants.append(CompiledVariant(variant, variant.label, profile))
     return CompiledSuite(
         path=path,

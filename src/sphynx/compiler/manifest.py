@@ -29,6 +29,8 @@ class Manifest:
     variables: tuple[str, ...] = ()
     install: str | None = None
     run: str | None = None
+    read: tuple[str, ...] = ()
+    """The files named in it, as they are named."""
 
 
 def read_manifest(folder: Path, name: str) -> Manifest:
@@ -58,12 +60,14 @@ def parse_manifest(data: Any, folder: Path, name: str) -> Manifest:
     if wrong:
         raise _invalid(name, folder, wrong)
     texts = {key: None if data.get(key) is None else _text(data[key], key, folder, name) for key in TEXTS}
+    named = tuple(data[key] for key in TEXTS if texts[key] is not None and texts[key] != data[key])
     return Manifest(
         texts["systemPrompt"],
         data.get("env"),
         tuple(data.get("variables") or ()),
         texts["install"],
         texts["run"],
+        named,
     )
 
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sphynx.compiler.ignore import Rule, is_ignored, parse
-from sphynx.compiler.manifest import Manifest, read_manifest
+from sphynx.compiler.manifest import FILE, Manifest, read_manifest
 from sphynx.compiler.project import absolute
+from sphynx.compiler.stray_files import stray_files
 from sphynx.errors import CompileError
 from sphynx.schema.utf16 import length, order
 
@@ -51,6 +52,8 @@ class Profile:
     install: str | None = None
     run: str | None = None
     skipped: tuple[str, ...] = ()
+    stray: tuple[str, ...] = ()
+    """What lies beside ``profile.json`` and is not shipped."""
     blobs: Mapping[str, Blob] = field(default_factory=dict[str, Blob])
     """Files that are no texts or have to keep their modes: those of a skill. Only a run here carries them."""
 
@@ -89,6 +92,7 @@ def collect(folder: str | Path, *, name: str, base: Path, harness: str) -> Profi
         install=manifest.install,
         run=manifest.run,
         skipped=tuple(skipped),
+        stray=tuple(_stray(path, manifest)),
     )
     check_harness(name, manifest, harness)
     return profile
@@ -198,6 +202,14 @@ def _shipped(folder: Path) -> list[str]:
         if path.is_dir() and not path.is_symlink() and not is_ignored(top, True, levels):
             _walk(path, top, levels, found)
     return found
+
+
+def _stray(folder: Path, manifest: Manifest) -> list[str]:
+    if not (folder / FILE).is_file():
+        return []
+    known = {FILE, *SHIPPED, *NEVER, *(os.path.normpath(name).split("/")[0] for name in manifest.read)}
+    rules = _rules(folder)
+    return stray_files(folder, known, [("", rules)] if rules else [])
 
 
 def _walk(folder: Path, shown: str, levels: list[tuple[str, list[Rule]]], found: list[str]) -> None:
