@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Coroutine
+from itertools import count
 from typing import Any
 
 import pytest
@@ -22,7 +23,8 @@ VAULT = Vault([b"k" * 32])
 SET = ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GROQ_API_KEY", "MINE", "OTHERS")
 CHOICES = {"yes": 1, "no": 0}
 WORKER = {"SPHYNX_USER_MODEL": "groq/fast", "SPHYNX_CODEX_BASE_URL": "http://127.0.0.1:1/v1", "HOME": "/h"}
-PERSON = {"goal": "g", "prompt": "p"}
+PERSON: Any = {"goal": "g", "prompt": "p"}
+NUMBERS = count()
 MINE = Profile(name="mine", files={}, variables=("MINE",))
 
 
@@ -40,8 +42,7 @@ def in_store(url: str, what: Callable[[Any, str], Coroutine[Any, Any, Any]]) -> 
         database = Database(url)
         try:
             async with database.write() as connection:
-                org = await accounts.create_org(connection, f"org-{in_store.count}", "Org")
-                in_store.count += 1
+                org = await accounts.create_org(connection, f"org-{next(NUMBERS)}", "Org")
                 variables = [{"name": name, "value": f"value of {name}", "secret": True} for name in SET]
                 await environment.set_variables(connection, org, variables, VAULT)
                 await environment.add_subscription(connection, org, "chatgpt", LOGIN, VAULT)
@@ -50,9 +51,6 @@ def in_store(url: str, what: Callable[[Any, str], Coroutine[Any, Any, Any]]) -> 
             await database.aclose()
 
     return asyncio.run(run())
-
-
-in_store.count = 0  # type: ignore[attr-defined]
 
 
 def given(
@@ -64,7 +62,8 @@ def given(
     **of_case: Any,
 ) -> dict[str, str]:
     """What a trial is lent."""
-    whole = case(id="one", **{"validate": [], **of_case})
+    fields: Any = {"id": "one", "validate": [], **of_case}
+    whole = case(**fields)
     found = in_store(
         url,
         lambda connection, org: lending.lent(

@@ -155,7 +155,12 @@ _OURS = (
     ),
     Operation("evals.batches.link", "Batches", wire.ById, wire.BatchLink, "evals:read", True, public=False),
     Operation(
-        "evals.statistics.get", "Statistics", wire.StatisticsRequest, wire.Statistics, "evals:read", True,
+        "evals.statistics.get",
+        "Statistics",
+        wire.StatisticsRequest,
+        wire.Statistics,
+        "evals:read",
+        True,
         public=False,
     ),
 )
