@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -123,3 +126,49 @@ def test_names_a_sandbox_lacks_say_so(sandbox_copy: Path) -> None:
         "sphynx.register_harness is not available here: it needs sphynx.registry | "
         "a check in a sandbox has the builders only: import the rest where it is used"
     )
+
+
+def test_every_library_is_one_that_the_installation_brings() -> None:
+    """What the package imports, at any depth, is a dependency; what only an extra brings stays there."""
+    project = tomllib.loads((ROOT.parents[1] / "pyproject.toml").read_text())["project"]
+    always = {_plain(one) for one in project["dependencies"]}
+    extras = {
+        name: {_plain(one) for one in named} for name, named in project["optional-dependencies"].items()
+    }
+    extras["pytest"] = {"pytest"}  # whoever loads a plugin of pytest has it
+    homes = packages_distributions()
+    wrong: list[str] = []
+    for path in ROOT.rglob("*.py"):
+        room = path.relative_to(ROOT).as_posix()
+        allowed = always.union(
+            *(extras[name] for place, name in _EXTRA_ROOMS.items() if room.startswith(place))
+        )
+        for name in _imported(path) - sys.stdlib_module_names - {"sphynx", "wire_program"}:
+            if (
+                not {_BROUGHT_BY.get(_plain(home), _plain(home)) for home in homes.get(name, [name])}
+                & allowed
+            ):
+                wrong.append(f"{room}: {name}")
+    assert not wrong, "\n".join(sorted(wrong))
+
+
+_EXTRA_ROOMS = {
+    "server/": "server", "cli/commands/serve.py": "server", "cli/commands/admin.py": "server",
+    "sandboxes/docker/": "docker", "server/execution/": "docker", "pricing/": "models",
+    "pytest_plugin.py": "pytest",
+}  # fmt: skip
+
+
+# Parts of a library's own interface that come as a distribution of their own.
+_BROUGHT_BY = {"pydantic-core": "pydantic", "starlette": "fastapi", "aiohttp": "aiodocker"}
+
+
+def _plain(requirement: str) -> str:
+    return re.split(r"[\[<>=!~; ]", requirement)[0].lower().replace("_", "-")
+
+
+def _imported(path: Path) -> set[str]:
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    return {name.partition(".")[0] for name in names}

@@ -169,13 +169,15 @@ def test_the_gate_names_what_was_lost_and_refuses_other_models() -> None:
     """Rows of different models or judges are never compared."""
     good = skill_reports([trial(1, "with", True, True)])
     baseline = baseline_of(good)
-    lost, notes = compare(baseline, skill_reports([trial(1, "with", False, True)]))
+    lost, missing, notes = compare(baseline, skill_reports([trial(1, "with", False, True)]))
     assert [(one.case_id, one.text) for one in lost] == [("c-1", "code")]
-    assert notes == []
+    assert (missing, notes) == ([], [])
+    renamed = json.loads(json.dumps(baseline).replace('"code"', '"older"'))
+    assert compare(renamed, good).missing == ["codex/m: c-1: older"]
     with pytest.raises(UsageError, match="codex/m is not in the baseline"):
         compare({**baseline, "skills": {"tide": {**baseline["skills"]["tide"], "agents": {}}}}, good)
     other = {**baseline["skills"]["tide"], "judge": "someone/else"}
-    lost, notes = compare(
+    lost, _, notes = compare(
         {**baseline, "skills": {"tide": other}}, skill_reports([trial(1, "with", True, False)])
     )
     assert lost == []

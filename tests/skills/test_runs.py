@@ -157,14 +157,14 @@ async def test_what_was_accepted_gates_the_next_run(home: Path) -> None:
     """A criterion that held and never passes now is lost; other models are never compared."""
     _, good = await run(home, SEES)
     baseline = json.loads(json.dumps(baseline_of(good)))
-    assert compare(baseline, good) == ([], [])
+    assert compare(baseline, good) == ([], [], [])
     (home / "tide-table" / "SKILL.md").unlink()
     (home / "tide-table" / "SKILL.md").write_text("---\nname: tide-table\ndescription: x\n---\nnothing\n")
     _, other = await run(home, replace(SEES, agents=("mariner/blind",)))
     with pytest.raises(UsageError, match="mariner/blind is not in the baseline"):
         compare(baseline, other)
     renamed = [replace(other[0], agents=(replace(other[0].agents[0], agent="mariner/sees"),))]
-    lost, _ = compare(baseline, renamed)
+    lost, _, _ = compare(baseline, renamed)
     assert [one.text for one in lost] == ["Heights carry a unit"]
     assert newest_skill_batches(home)[0].record.x["skill"]["judge"] == "mariner/fair"
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from sphynx.cli.drive import Run
+from sphynx.cli.eval_request import EvalRequest
 from sphynx.cli.github import Outcome
 from sphynx.cli.render import figures, summary
 from sphynx.cli.reports import Reports
@@ -24,7 +25,7 @@ def conclude(
     ``outcomes`` is filled with what GitHub is to be told.
     """
     fail_on = cast(FailOn, run.request.fail_on)
-    gated = [_gated(result, fail_on, reports) for result in results]
+    gated = [_gated(result, run.request, reports) for result in results]
     errors = [
         f"{result.record.file}: {gate.error}"
         for result, gate in zip(results, gated, strict=True)
@@ -52,9 +53,10 @@ def conclude(
     return ExitCode.GATE if found else ExitCode.OK
 
 
-def _gated(result: BatchResult, fail_on: FailOn, reports: Reports) -> GateOutcome:
-    # Without its skill an agent may well fail: what a skill's trials say is gated by a baseline.
-    rule: FailOn = "never" if result.record.x.get("skill") else fail_on
+def _gated(result: BatchResult, request: EvalRequest, reports: Reports) -> GateOutcome:
+    # Without its skill an agent may well fail: a skill is gated by a baseline, and by trials when asked to.
+    own = bool(result.record.x.get("skill")) and not request.gate_named
+    rule = cast(FailOn, "never" if own else request.fail_on)
     gate = gate_records(result.record, result.trials, rule)
     reports.conclude(result.record.id, gate.error, [problem.text for problem in gate.problems])
     return gate

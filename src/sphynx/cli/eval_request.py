@@ -26,6 +26,8 @@ class EvalRequest:
     trials: int | None = None
     jobs: int | None = None
     fail_on: str = "failures"
+    gate_named: bool = False
+    """Whether --fail-on was given."""
     timeout_s: float | None = None
     output: Path | None = None
     junit: Path | None = None

@@ -141,19 +141,32 @@ def export(folder: Path, reports: Sequence[SkillReport], trials: Sequence[SkillT
 
 def _gate(run: Run, reports: Sequence[SkillReport]) -> int:
     baseline = read_baseline(str(run.request.baseline), Path.cwd())
-    lost, notes = compare(baseline, reports)
+    lost, missing, notes = compare(baseline, reports)
+    error = run.err.style.paint("error:", "bold", "red")
     for note in notes:
         run.err.line(f"  note: {note}")
+    request = run.request
+    fewer = bool(request.cases or request.skill.limit or request.skill.sample)
+    for text in missing:
+        run.err.line(f"  note: not run: {text}" if fewer else f"{error} not run any more: {text}")
     for one in lost:
-        run.err.line(f"{run.err.style.paint('error:', 'bold', 'red')} no longer holds: {one.told}")
-    if lost:
-        told = "1 criterion of the baseline no longer holds"
-        if len(lost) > 1:
-            told = f"{len(lost)} criteria of the baseline no longer hold"
-        run.err.line(f"{run.err.style.paint('error:', 'bold', 'red')} gate failed: {told}")
+        run.err.line(f"{error} no longer holds: {one.told}")
+    failed = [_said_of(lost, "no longer holds", "no longer hold")] if lost else []
+    if missing and not fewer:
+        failed.append(_said_of(missing, "was not run", "were not run"))
+    if failed:
+        run.err.line(f"{error} gate failed: {', '.join(failed)}")
+        if missing and not fewer:
+            run.err.line(f"  hint: sphynx skill accept --out {request.baseline} accepts what there is now")
         return ExitCode.GATE
-    run.err.line("every criterion of the baseline still holds")
+    run.err.line("every criterion of the baseline that was run still holds")
     return ExitCode.OK
+
+
+def _said_of(criteria: Sequence[object], one: str, more: str) -> str:
+    if len(criteria) == 1:
+        return f"1 criterion of the baseline {one}"
+    return f"{len(criteria)} criteria of the baseline {more}"
 
 
 def read_baseline(given: str, cwd: Path) -> dict[str, Any]:

@@ -31,6 +31,16 @@ class Lost(NamedTuple):
         )
 
 
+class Comparison(NamedTuple):
+    """A run beside its baseline."""
+
+    lost: list[Lost]
+    missing: list[str]
+    """Criteria that held and were not asked about now, one line each."""
+    notes: list[str]
+    """What could not be compared."""
+
+
 def baseline_of(reports: Iterable[SkillReport]) -> dict[str, Any]:
     """What ``skill accept`` writes: every criterion of the arm ``with``, by skill and agent."""
     skills: dict[str, Any] = {}
@@ -56,14 +66,15 @@ def baseline_of(reports: Iterable[SkillReport]) -> dict[str, Any]:
     return {"format": FORMAT, "skills": skills}
 
 
-def compare(baseline: Mapping[str, Any], reports: Iterable[SkillReport]) -> tuple[list[Lost], list[str]]:
-    """Criteria that no longer hold, and what could not be compared.
+def compare(baseline: Mapping[str, Any], reports: Iterable[SkillReport]) -> Comparison:
+    """Criteria that no longer hold, those that are gone, and what could not be compared.
 
     Rows of other models are never compared: ``UsageError`` when nothing is left to compare.
     """
     if baseline.get("format") != FORMAT:
         raise UsageError("the baseline has a format this version does not know", hint="sphynx skill accept")
     lost: list[Lost] = []
+    missing: list[str] = []
     notes: list[str] = []
     compared = 0
     for report in reports:
@@ -72,7 +83,7 @@ def compare(baseline: Mapping[str, Any], reports: Iterable[SkillReport]) -> tupl
             notes.append(f"{report.skill} is not in the baseline")
             continue
         same_judge = stored.get("judge") == report.judge
-        if not same_judge:
+        if not same_judge and any(row.by != "code" for agent in report.agents for row in agent.criteria):
             notes.append(f"{report.skill}: another judge decided the baseline: its criteria are not compared")
         for agent in report.agents:
             before = (stored.get("agents") or {}).get(agent.agent)
@@ -82,10 +93,22 @@ def compare(baseline: Mapping[str, Any], reports: Iterable[SkillReport]) -> tupl
             pairs = list(_pairs(agent, before, same_judge))
             compared += len(pairs)
             lost += [one for one in pairs if no_longer_holds(one.before, one.now)]
+            missing += _missing(agent, before)
     if not compared:
         why = notes[0] if notes else "they have no criterion in common"
         raise UsageError(f"nothing can be compared with the baseline: {why}")
-    return lost, notes
+    return Comparison(lost, missing, notes)
+
+
+def _missing(agent: AgentReport, before: Mapping[str, Any]) -> list[str]:
+    """Each criterion that held in the baseline and that this run did not ask about."""
+    asked = {(row.case_id, row.text) for row in agent.criteria if "with" in row.arms}
+    return [
+        f"{agent.agent}: {case_id}: {text}"
+        for case_id, criteria in before.items()
+        for text, (passed, scored) in criteria.items()
+        if scored and passed == scored and (case_id, text) not in asked
+    ]
 
 
 def _pairs(agent: AgentReport, before: Mapping[str, Any], same_judge: bool) -> Iterator[Lost]:

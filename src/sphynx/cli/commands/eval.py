@@ -43,10 +43,10 @@ Jobs = Annotated[
     typer.Option("--jobs", "-j", min=1, metavar="N", help="Trials at a time (default: cores, at most 4)"),
 ]
 Gate = Annotated[
-    FailOn,
+    FailOn | None,
     typer.Option(
         help="The gate. failures: a trial that did not pass fails it; strict: also one that is missing; "
-        "never: trials do not matter",
+        "never: trials do not matter (default: failures; never for skills, which --baseline gates)",
     ),
 ]
 Timeout = Annotated[
@@ -91,7 +91,7 @@ def run_eval(
     variant: Variant = None,
     trials: Trials = None,
     jobs: Jobs = None,
-    fail_on: Gate = FailOn.failures,
+    fail_on: Gate = None,
     timeout: Timeout = None,
     output: Output = None,
     junit: Junit = None,
@@ -127,7 +127,8 @@ def run_eval(
 
     request = EvalRequest(
         paths=tuple(paths or ()), cases=tuple(case or ()), variants=tuple(variant or ()), trials=trials,
-        jobs=jobs, fail_on=fail_on.value, timeout_s=timeout, output=output, junit=junit, json=json,
+        jobs=jobs, fail_on=(fail_on or FailOn.failures).value,
+        gate_named=fail_on is not None, timeout_s=timeout, output=output, junit=junit, json=json,
         resume=resume, retry_void=retry_void, isolate=isolate, keep_workspace=keep_workspace,
         harness_versions=tuple(harness_version or ()), use_login=use_login, dry_run=dry_run,
         self_test=self_test, yes=yes, markdown=markdown, skill_report=skill_report,
