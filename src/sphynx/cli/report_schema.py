@@ -47,25 +47,10 @@ _TEXTS = {
 }
 
 
-def junit_xsd() -> str:
-    """The XML Schema of the file ``--junit`` writes."""
-    counts = "\n".join(
-        f'    <xs:attribute name="{n}" type="xs:nonNegativeInteger" use="required"/>' for n in _COUNTS
-    )
-    outcomes = "\n".join(
-        f"""        <xs:element name="{name}">
-          <xs:annotation><xs:documentation>{text}</xs:documentation></xs:annotation>
-          <xs:complexType mixed="true">
-            <xs:attribute name="message" type="xs:string" use="required"/>
-            <xs:attribute name="type" type="xs:string" use="required"/>
-          </xs:complexType>
-        </xs:element>"""
-        for name, text in _TEXTS.items()
-    )
-    return f"""<?xml version="1.0" encoding="utf-8"?>
+_XSD = """<?xml version="1.0" encoding="utf-8"?>
 <xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" elementFormDefault="qualified">
   <xs:attributeGroup name="counts">
-{counts}
+COUNTS
     <xs:attribute name="time" type="xs:decimal" use="required"/>
   </xs:attributeGroup>
   <xs:element name="testsuites">
@@ -102,7 +87,7 @@ def junit_xsd() -> str:
     <xs:annotation><xs:documentation>A trial; one without a child passed</xs:documentation></xs:annotation>
     <xs:complexType>
       <xs:choice minOccurs="0">
-{outcomes}
+OUTCOMES
         <xs:element name="skipped">
           <xs:annotation><xs:documentation>It was cancelled</xs:documentation></xs:annotation>
           <xs:complexType><xs:attribute name="message" type="xs:string" use="required"/></xs:complexType>
@@ -116,3 +101,21 @@ def junit_xsd() -> str:
   </xs:element>
 </xs:schema>
 """
+
+
+def junit_xsd() -> str:
+    """The XML Schema of the file ``--junit`` writes."""
+    counts = "\n".join(
+        f'    <xs:attribute name="{n}" type="xs:nonNegativeInteger" use="required"/>' for n in _COUNTS
+    )
+    outcomes = "\n".join(
+        f"""        <xs:element name="{name}">
+          <xs:annotation><xs:documentation>{text}</xs:documentation></xs:annotation>
+          <xs:complexType mixed="true">
+            <xs:attribute name="message" type="xs:string" use="required"/>
+            <xs:attribute name="type" type="xs:string" use="required"/>
+          </xs:complexType>
+        </xs:element>"""
+        for name, text in _TEXTS.items()
+    )
+    return _XSD.replace("COUNTS", counts).replace("OUTCOMES", outcomes)

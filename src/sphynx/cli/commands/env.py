@@ -11,6 +11,7 @@ import typer
 from sphynx.errors import ExitCode, SphynxError
 
 Json = Annotated[bool, typer.Option("--json", help="Print the server's answer as JSON")]
+RemovedJson = Annotated[bool, typer.Option("--json", help="Print what was removed as JSON")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors")]
 Personal = Annotated[bool, typer.Option("--personal", help="Only for you, not the organization")]
 Name = Annotated[str, typer.Argument(metavar="NAME")]
@@ -92,15 +93,15 @@ def import_(
     return ExitCode.OK
 
 
-def remove(name: Name, personal: Personal = False, json: Json = False, debug: Debug = False) -> int:
+def remove(name: Name, personal: Personal = False, json: RemovedJson = False, debug: Debug = False) -> int:
     """Remove one variable."""
     from sphynx.cli.out import stderr
     from sphynx.cli.remote import client, print_json
 
     with client() as sphynx:
-        removed = sphynx.environment.remove(name, scope=_scope(personal))
+        sphynx.environment.remove(name, scope=_scope(personal))
     if json:
-        print_json(removed)
+        print_json({"name": name, "scope": _scope(personal)})
     stderr().line(f"{name} is removed")
     return ExitCode.OK
 
