@@ -31,7 +31,7 @@ def test_from_the_first_start_to_a_gate(tmp_path: Path) -> None:
     home = project(tmp_path / "project", run, variables='["MY_TOKEN"]')
     with whole(tmp_path / "data") as server:
         done = server.cli("whoami", cwd=home)
-        assert (done.returncode, done.stdout.splitlines()[0]) == (0, "Default (default)"), done.stderr
+        assert (done.returncode, done.stdout.splitlines()[0].split()) == (0, ["organization", "Default"])
         refused = server.cli("eval", cwd=home)
         assert refused.returncode == 1
         assert "MY_TOKEN" in refused.stderr
@@ -61,8 +61,9 @@ def test_from_the_first_start_to_a_gate(tmp_path: Path) -> None:
         assert "gate failed: 1 trial failed" in failed.stderr
         assert server.cli("env", "remove", "MY_TOKEN", cwd=home).returncode == 0
         assert server.cli("env", "remove", "MY_TOKEN", cwd=home).returncode == 1
-        key = server.cli("admin", "create-key", "--data", str(server.data), cwd=home).stdout.strip()
-        assert key.startswith("anp_")
+        made = server.cli("admin", "create-key", "--data", str(server.data), cwd=home)
+        key = made.stdout.strip()
+        assert key.startswith("anp_"), made.stderr
         copy = tmp_path / "copy.db"
         assert server.cli("admin", "backup", str(copy), "--data", str(server.data), cwd=home).returncode == 0
     for database in (tmp_path / "data" / "sphynx.db", copy):
