@@ -278,7 +278,11 @@ def test_self_test_names_the_cases_that_cannot_tell_good_from_bad(project: Comma
     )
     done = project.sphynx("eval", "--local", "--self-test")
     assert done.code == 2
-    assert done.out.splitlines() == [
+    *table, untouched, reference = done.out.splitlines()
+    for line in (untouched, reference):
+        kept = re.fullmatch(r"  (\.sphynx/batches/(\S+))   sphynx show \2", line)
+        assert kept is not None and (project.root / kept[1]).is_dir()
+    assert table == [
         "  case           untouched workspace   reference solution",
         "  good           ✗ fails  (good)       ✓ passes (good)",
         "  always         ✓ passes (bad)        ✓ passes (good)",
