@@ -145,7 +145,10 @@ def test_options_that_do_not_go_together_are_refused_before_anything_runs(projec
         ["--no-wait"], ["--timeout", "0"], ["--retry-void"], ["--trials", "11"], ["--jobs", "0"],
         ["--resume", "x", "--case", "y"], ["--dry-run", "--self-test"],
         ["--dry-run", "--json"], ["--timeout", "nan"], ["--output", "no/such/folder/a.json"],
-        ["--fail-on", "sometimes"], ["--no-such-option"],
+        ["--fail-on", "sometimes"], ["--no-such-option"], ["--jobs", "257"],
+        ["--dry-run", "--output", "a.json"], ["--self-test", "--junit", "a.xml"],
+        ["--output", "a", "--junit", "./a"], ["--baseline", "b.json"], ["--agent", "nop/none"],
+        ["--limit", "1"], ["--markdown", "a.md"],
     ):  # fmt: skip
         done = project.sphynx("eval", "--local", *args)
         assert (done.code, done.out) == (1, ""), args
@@ -374,3 +377,15 @@ def test_a_thread_an_eval_file_started_does_not_keep_the_command(project: Comman
         """
     )
     assert project.sphynx("eval", "--local", limit=30).code == 0
+
+
+def test_the_timeout_covers_the_import_of_an_eval_file(project: CommandLine) -> None:
+    """A file that hangs at its import is named, also when it swallows every exception."""
+    (project.root / "slow_eval.py").write_text(
+        "import time\ntry:\n    time.sleep(60)\nexcept Exception:\n    time.sleep(60)\n"
+    )
+    done = project.sphynx("eval", "--local", "slow_eval.py", "--timeout", "0.4", limit=20)
+    assert (done.code, done.out) == (1, "")
+    assert done.errors[0] == (
+        "error: importing slow_eval.py took longer than --timeout 0.4 s, nothing was started"
+    )

@@ -159,3 +159,28 @@ def test_options_for_skills_are_for_this_machine_and_told_before_a_run(tmp_path:
     planned = sphynx(tmp_path, *RUN, "--judge", "codex/m", "--dry-run")
     assert "2 trials, up to 2 judge calls" in planned.stdout
     assert sphynx(tmp_path, "eval", "--local", "--resume", "x", "--agent", "a/b").returncode == 1
+
+
+def test_a_skill_suite_of_a_file_decides_for_itself(tmp_path: Path, skill: Path) -> None:
+    """--agent would change nothing there, which is told at once; --limit takes fewer of its cases too."""
+    cases = [{**NOTHING, "id": n} for n in range(3)]
+    (skill / "evals" / "evals.json").write_text(json.dumps(cases))
+    (tmp_path / "tide_eval.py").write_text(
+        "from sphynx import skill_suite\n"
+        'tide = skill_suite("tide-table", agents=["nop/none"], arms=["with"], trials=1)\n'
+    )
+    told = sphynx(tmp_path, "eval", "--local", "tide_eval.py", "--agent", "nop/other")
+    assert told.returncode == 1
+    assert (
+        "--agent is for skills named by their folder; the skill_suite() in tide_eval.py decides"
+        in told.stderr
+    )
+    assert "set agents= in tide_eval.py" in told.stderr
+    planned = sphynx(tmp_path, "eval", "--local", "tide_eval.py", "--limit", "2", "--dry-run")
+    assert "2 trials" in planned.stdout, planned.stderr
+
+
+def test_what_is_no_baseline_is_told_before_the_trials(tmp_path: Path, skill: Path) -> None:
+    done = sphynx(tmp_path, *RUN, "--baseline", "nowhere")
+    assert done.returncode == 1
+    assert not (tmp_path / ".sphynx" / "batches").exists()

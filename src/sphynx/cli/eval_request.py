@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sphynx.cli.option_rules import refuse_idle_reports
 from sphynx.engine import LocalOptions
 from sphynx.engine.options import default_jobs
 from sphynx.engine.skills import DEFAULT_AGENT, SkillRequest, is_skill_path
@@ -73,6 +74,7 @@ class EvalRequest:
         for name, path in files.items():
             if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
                 raise UsageError(f"{name}: cannot write {path}", hint="name a file in a folder that exists")
+        refuse_idle_reports(self)
 
     @property
     def skills(self) -> list[Path]:

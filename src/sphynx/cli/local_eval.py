@@ -13,12 +13,14 @@ from sphynx.cli import github
 from sphynx.cli.conclusion import conclude, stopped
 from sphynx.cli.drive import Run, drive
 from sphynx.cli.eval_request import EvalRequest
+from sphynx.cli.import_limit import import_limit
+from sphynx.cli.option_rules import refuse_idle_skill_options
 from sphynx.cli.render import problems
 from sphynx.cli.render.board import Board
 from sphynx.cli.reports import Reports
 from sphynx.cli.results_view import print_batch
 from sphynx.cli.screen import Screen, mode_for
-from sphynx.engine import Need, Stop, plan_resume, run_plan
+from sphynx.engine import LocalPlan, Need, Stop, plan_resume, run_plan
 from sphynx.engine.skills import plan_paths, skill_trials
 from sphynx.errors import ExitCode, UsageError
 from sphynx.settings.server import api_key
@@ -31,11 +33,7 @@ if TYPE_CHECKING:
 
 def start(request: EvalRequest) -> int:
     """Do what was asked and give the exit code."""
-    options = request.options()
-    if request.resume is not None:
-        plan = plan_resume(request.resume, options)
-    else:
-        plan = plan_paths(list(request.paths), options, request.skill)
+    plan = _planned(request)
     run = Run(request, plan)
     for note in plan.notes:
         run.err.line(problems.note_line(note, run.err.style))
@@ -64,6 +62,22 @@ def start(request: EvalRequest) -> int:
         if plan.missing:
             raise missing_error(plan.missing)
         return _evaluate(run, stop, recording)
+
+
+def _planned(request: EvalRequest) -> LocalPlan:
+    """The plan of what was asked, with what would do nothing in it refused."""
+    options = request.options()
+    with import_limit(request.timeout_s, options.cwd):
+        if request.resume is not None:
+            plan = plan_resume(request.resume, options)
+        else:
+            plan = plan_paths(list(request.paths), options, request.skill)
+    refuse_idle_skill_options(request, plan)
+    if request.baseline is not None:
+        from sphynx.cli.skill_run import read_baseline
+
+        read_baseline(request.baseline, options.cwd)  # what is no baseline is told before the trials
+    return plan
 
 
 def _recorded(run: Run, stop: Stop, say: Callable[[str], None]) -> AbstractContextManager[Recording | None]:

@@ -12,6 +12,10 @@ class Exited(BaseException):
     """``os._exit()`` was called; no ``except Exception`` of the file hides it."""
 
 
+class OutOfTime(BaseException):
+    """The time for importing is over; whoever set the limit raises it, and nothing on the way catches it."""
+
+
 @contextlib.contextmanager
 def kept_alive() -> Iterator[None]:
     """Raise ``Exited`` in place of ``os._exit()`` in this process, until the block ends.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
-from sphynx.compiler.exiting import kept_alive
+from sphynx.compiler.exiting import OutOfTime, kept_alive
 from sphynx.compiler.frames import user_error
 from sphynx.compiler.project import Layout, absolute, is_local, layout, project_root
 from sphynx.errors import CompileError
@@ -71,12 +71,17 @@ def load(path: Path, root: Path | None = None, *, cwd: Path | None = None) -> Lo
         _loading.remove(path)
 
 
+def imported_now() -> Path | None:
+    """The eval file whose import goes on at this moment."""
+    return _loading[-1] if _loading else None
+
+
 def _run(place: Layout, cwd: Path) -> Loaded:
     threads, children, started = _threads(), _children(), time.monotonic()
     try:
         with contextlib.redirect_stdout(sys.stderr), kept_alive():
             module = importlib.import_module(place.module)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, OutOfTime):
         raise
     except BaseException as error:
         raise user_error(error, place, cwd) from error

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 MAX_TRIALS_PER_BATCH = 100
 MAX_TRIALS_PER_RUN = 10
+MAX_JOBS = 256
+"""Trials at a time: each takes some processes, sockets and open files."""
 
 
 def default_jobs() -> int:

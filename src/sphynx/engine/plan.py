@@ -12,6 +12,7 @@ from sphynx.compiler.project import project_root
 from sphynx.engine.agents import choose_versions, with_logins
 from sphynx.engine.batch_folder import new_batch_id
 from sphynx.engine.options import (
+    MAX_JOBS,
     MAX_TRIALS_PER_BATCH,
     MAX_TRIALS_PER_RUN,
     LocalOptions,
@@ -68,8 +69,8 @@ def local_root(options: LocalOptions) -> LocalRoot:
 
 def check_options(options: LocalOptions) -> None:
     """Numbers that make no sense are a ``UsageError``."""
-    if options.jobs < 1:
-        raise UsageError(f"--jobs must be at least 1, not {options.jobs}")
+    if not 1 <= options.jobs <= MAX_JOBS:
+        raise UsageError(f"--jobs must be 1 to {MAX_JOBS}, not {options.jobs}")
     if options.trials is not None and not 1 <= options.trials <= MAX_TRIALS_PER_RUN:
         raise UsageError(f"--trials must be 1 to {MAX_TRIALS_PER_RUN}, not {options.trials}")
     if options.timeout_s is not None and options.timeout_s <= 0:

@@ -16,7 +16,7 @@ from sphynx.compiler.discovery import below
 from sphynx.compiler.project import absolute, project_root
 from sphynx.compiler.skill_profiles import from_git
 from sphynx.engine.options import LocalOptions, LocalPlan
-from sphynx.engine.plan import local_root, plan_local, plan_suites
+from sphynx.engine.plan import local_root, plan_suites
 from sphynx.engine.splitting import remarks_on
 from sphynx.errors import UsageError
 from sphynx.suite import harness_names
@@ -69,7 +69,8 @@ def plan_paths(
     """``plan_local`` for paths some of which may be skills."""
     whole = [absolute(path, options.cwd) for path in paths]
     if not any(is_skill_path(path) for path in whole):
-        return _as_one_run(plan_local(paths, options))
+        compiled = compile_files(paths, cwd=options.cwd, staging=local_root(options).staging)
+        return _as_one_run(plan_suites(compiled, _with_cases(compiled, options, request)))
     shown: dict[Path, str] = {}
     files: list[Path] = []
     notes: list[str] = []
@@ -240,3 +241,14 @@ def judge_calls(plan: LocalPlan) -> int:
 def skill_trials(plan: LocalPlan) -> int:
     """Trials of skills in a plan."""
     return sum(suite.total for suite in plan.suites if isinstance(suite.compiled.suite, SkillSuite))
+
+
+def decided_by_files(plan: LocalPlan) -> list[str]:
+    """Eval files of a plan that hold a ``skill_suite()``: they say themselves how their skill is run."""
+    found = [
+        suite.compiled.file
+        for suite in plan.suites
+        if isinstance(suite.compiled.suite, SkillSuite)
+        and suite.compiled.path.parts[-4:-2] != (".sphynx", "skills")
+    ]
+    return list(dict.fromkeys(found))

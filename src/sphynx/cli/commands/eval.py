@@ -40,7 +40,9 @@ Variant = Annotated[
 Trials = Annotated[int | None, typer.Option(min=1, max=10, metavar="N", help="Trials per case and variant")]
 Jobs = Annotated[
     int | None,
-    typer.Option("--jobs", "-j", min=1, metavar="N", help="Trials at a time (default: cores, at most 4)"),
+    typer.Option(
+        "--jobs", "-j", min=1, max=256, metavar="N", help="Trials at a time (default: cores, at most 4)"
+    ),
 ]
 Gate = Annotated[
     FailOn | None,
