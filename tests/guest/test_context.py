@@ -188,7 +188,8 @@ def test_exec_is_a_login_shell_in_the_workspace_that_keeps_the_trials_path(guest
     tool.parent.mkdir()
     tool.write_text("#!/bin/sh\necho mine $SPHYNX_PATH $GIVEN\n")
     tool.chmod(0o755)
-    (guest.home / ".profile").write_text("PATH=/from-profile:/usr/bin:/bin; export PATH\n")
+    (guest.home / ".profile").write_text("exit 9  # what the agent wrote there is not read\n")
+    login = "PATH=/from-profile:/usr/bin:/bin; export PATH\n"
     source = written(
         form,
         "done = @ctx.exec('only-here; pwd; echo $PATH >&2; exit 3')",
@@ -199,7 +200,7 @@ def test_exec_is_a_login_shell_in_the_workspace_that_keeps_the_trials_path(guest
     )
     guest.checks(source, "check")
     path = f"{guest.home}/bin:{os.environ['PATH']}"
-    answer = guest.run("checks", env={"PATH": path, "GIVEN": "given"})
+    answer = guest.run("checks", {"login": login}, env={"PATH": path, "GIVEN": "given"})
     assert (answer.record["status"], answer.record["message"]) == ("passed", "")
     entry = call(answer)
     assert entry["input"]["text"] == '["only-here; pwd; echo $PATH >&2; exit 3"]'

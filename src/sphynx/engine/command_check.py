@@ -9,6 +9,7 @@ from typing import Any
 from sphynx.contracts import ExecResult, Sandbox
 from sphynx.engine.checks import Scored, value
 from sphynx.engine.durations import short_duration
+from sphynx.guest.search_path import SETTLE
 from sphynx.schema.records import VerifyStep
 from sphynx.suite.checks import Command
 
@@ -23,10 +24,14 @@ async def run_command(
     env: Mapping[str, str],
     show: Callable[[bytes], None] | None = None,
 ) -> Scored:
-    """Run it with ``bash -c``. Past its time limit it decided nothing, so the trial is void."""
+    """Run it with ``bash -c``. Past its time limit it decided nothing, so the trial is void.
+
+    Bash and what it runs are looked for where the agent could not put anything first, and bash started this
+    way reads no file of the agent's.
+    """
     started = time.time() * 1000
     result = await box.exec(
-        ["bash", "-c", check.command],
+        ["/bin/sh", "-c", SETTLE + 'exec bash -c "$2"', "sh", box.home, check.command],
         cwd=box.workspace,
         env=env,
         timeout_ms=check.timeout_ms,

@@ -21,6 +21,7 @@ from sphynx.engine import (
     checks,
     command_check,
     kept_workspace,
+    login_profile,
     mocks,
     people,
     prepare,
@@ -93,6 +94,8 @@ async def set_up(trial: Trial) -> None:
         )
     await mocks.start(trial, box)
     await _prepare(trial, box, env)
+    if trial.job.case.case.checks:
+        trial.login = await login_profile.kept(box)
     trial.before = await workspace.remember(box, trial.job.case.source)
 
 
@@ -320,6 +323,7 @@ def _payload(trial: Trial) -> dict[str, Any]:
             opened(trial).workspace,
         ),
         "prepared": trial.prepared,
+        "login": trial.login,
         "api": trial.mocks.urls if trial.mocks else {},
         "calls": trial.mocks.calls if trial.mocks else {},
         "capture": trial.job.suite.suite.capture_validation,

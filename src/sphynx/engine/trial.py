@@ -71,6 +71,8 @@ class Trial:
     box: Sandbox | None = None
     harness: Harness | None = None
     before: Any = None
+    login: str = ""
+    """What a check's login shell reads of the home: its ``.profile`` before the agent began."""
     mocks: TrialMocks | None = None
     prepared: dict[str, Any] = field(default_factory=dict)
     talk: Conversation | None = None

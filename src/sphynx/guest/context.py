@@ -13,6 +13,14 @@ from sphynx.guest.console import Running, current
 from sphynx.guest.processes import ExecOutcome, Program, wait_async
 from sphynx.guest.values import readable
 
+_LOGIN = (
+    'HOME="$SPHYNX_LOGIN_HOME"; '
+    'sphynx_login() { unset -f sphynx_login; eval "$SPHYNX_LOGIN"; }; sphynx_login; '
+    'PATH="$SPHYNX_PATH${PATH:+:$PATH}"; unset SPHYNX_LOGIN SPHYNX_LOGIN_HOME SPHYNX_PATH; '
+)
+"""What a login shell reads of a home, from the text kept before the agent could write there."""
+_NO_HOME = "/nonexistent"
+
 
 class Context:
     """The one object all checks of a trial share. Set attributes of your own on it to share work.
@@ -85,15 +93,21 @@ class Context:
         """Run a shell command (``/bin/sh -lc``) in the workspace and give its :class:`ExecOutcome`.
 
         It never raises for how the command ends; past ``timeout_ms`` the command is killed and ``timed_out``
-        is true. The trial's own ``PATH`` comes before what the login profile makes of it.
+        is true. The trial's own ``PATH`` comes before what the login profile makes of it. Of the trial's home
+        the login reads ``.profile`` as it was before the agent began, nothing the agent wrote.
         """
         if not isinstance(command, str):
             raise TypeError(f"exec takes one shell command as text, not {type(command).__name__}")
 
         def start() -> Program:
-            env = {**os.environ, "SPHYNX_PATH": os.environ.get("PATH", os.defpath)}
-            text = 'PATH="$SPHYNX_PATH${PATH:+:$PATH}"; unset SPHYNX_PATH; ' + command
-            return Program(["/bin/sh", "-lc", text], cwd=self.workspace, env=env)
+            env = {
+                **os.environ,
+                "HOME": _NO_HOME,
+                "SPHYNX_LOGIN": self._payload.get("login") or "",
+                "SPHYNX_LOGIN_HOME": os.environ.get("HOME", self.home),
+                "SPHYNX_PATH": os.environ.get("PATH", os.defpath),
+            }
+            return Program(["/bin/sh", "-lc", _LOGIN + command], cwd=self.workspace, env=env)
 
         def shown(outcome: ExecOutcome) -> Any:
             return {"exitCode": outcome.exit_code, "stderr": outcome.stderr, "stdout": outcome.stdout}

@@ -15,6 +15,7 @@ from sphynx.guest.checks import Planned, run_checks
 from sphynx.guest.context import Context
 from sphynx.guest.prepare import run_prepare, run_solution
 from sphynx.guest.protocol import EXIT_FAILED, Emit, Outbox
+from sphynx.guest.search_path import settled
 
 
 def run_op(loaded: LoadedBundle, request: Mapping[str, Any], emit: Emit) -> int:
@@ -52,6 +53,7 @@ def _run(loaded: LoadedBundle, request: Mapping[str, Any], outbox: Outbox) -> in
     place = {"workspace": request["workspace"], "home": request["home"], "tree": loaded.tree}
     op = request["op"]
     if op == "checks":
+        os.environ["PATH"] = settled(os.environ.get("PATH", os.defpath), request["home"])
         context = Context(payload, **place)
         capture = payload.get("capture", True)
         return run_checks(_planned(case, payload), context, outbox, capture=capture, tree=loaded.tree)

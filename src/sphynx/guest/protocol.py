@@ -20,7 +20,7 @@ solution   ``{}`` (``api`` and ``cached`` are read when there)
 turn       ``{"variant": int, "prompt": str, "model": str, "index": int, "session_id": str | null,``
            ``"system_prompt": str | null, "history": [...], "state": {...}}``: the variant's own function
 checks     ``{"answer": str, "transcript": str, "turns": [...], "summary": {...},``
-           ``"prepared": {...}, "api": {name: url},``
+           ``"prepared": {...}, "api": {name: url}, "login": str`` (``~/.profile`` before the agent),
            ``"calls": {"cli": [...], "mcp": [...], "api": [...]}, "capture": bool,``
            ``"checks": [{"index": 0, "name": "writes_hello", "timeout_ms": 300000}]}``
            Missing keys count as empty, a missing ``capture`` as true, a missing ``checks`` as all of them.

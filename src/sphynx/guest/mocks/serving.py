@@ -13,11 +13,11 @@ from sphynx.guest import frames
 from sphynx.guest.mocks import FOLDER
 from sphynx.guest.mocks.door import Door
 from sphynx.guest.protocol import EXIT_FAILED, Outbox
+from sphynx.guest.search_path import BIN
 from sphynx.mocks.api_calls import ApiCalls, Budget
 from sphynx.mocks.handling import Runtime
 from sphynx.mocks.http import ApiServer
 
-BIN = ".local/bin"
 _PROFILES = (".bash_profile", ".bash_login", ".profile", ".zprofile")
 
 
