@@ -296,7 +296,11 @@ def test_self_test_names_the_cases_that_cannot_tell_good_from_bad(project: Comma
         "error: always passes before the agent does anything",
         "error: wrong-answer fails with its own reference solution",
     ]
+    assert done.err.splitlines()[-1] == "1 of 4 cases has no solution and was only half tested"
     assert project.sphynx("eval", "--local", "--self-test", "--case", "good").code == 0
+    nothing = project.sphynx("eval", "--local", "--self-test", "--case", "no-solution")
+    assert nothing.code == 1
+    assert nothing.errors[0] == "error: no case has a solution, so nothing says that a right answer passes"
 
 
 def test_trials_of_one_log_never_mix_without_a_terminal(project: CommandLine) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sphynx.cli.drive import Run, drive
-from sphynx.cli.render import summary
+from sphynx.cli.render import figures, summary
 from sphynx.cli.render.style import Style, words
 from sphynx.cli.render.text import pad, width, wrap
 from sphynx.cli.results_view import kept_lines
@@ -19,7 +19,10 @@ _UNTOUCHED, _REFERENCE = "untouched workspace", "reference solution"
 
 
 def report(run: Run) -> int:
-    """Run both of every case and print the table; 2 when a case cannot be trusted."""
+    """Run both of every case and print the table; 2 when a case cannot be trusted.
+
+    1 when no case has a solution: then nothing was asked that a check which always fails would not pass.
+    """
     stop = Stop()
     screen = Screen(run.err, "silent", jobs=run.plan.options.jobs, in_order=True, earlier={}, on_batch=None)
     rows, signal_code = drive(run, screen, stop, lambda: self_test(run.plan, [screen], stop))
@@ -29,9 +32,19 @@ def report(run: Run) -> int:
     run.out.write("".join(line + "\n" for line in table(rows, run.out.style)))
     for line in _evidence(run, rows):
         run.out.line(line)
+    error = run.err.style.paint("error:", "bold", "red")
     found = problems(rows)
     for text in found:
-        run.err.line(f"{run.err.style.paint('error:', 'bold', 'red')} {text}")
+        run.err.line(f"{error} {text}")
+    half = sum(row.reference is None for row in rows)
+    if half and half == len(rows) and not found:
+        run.err.line(f"{error} no case has a solution, so nothing says that a right answer passes")
+        run.err.line('  hint: case(..., solution="...") is a shell command or a function that does the task')
+        return ExitCode.ERROR
+    if half:
+        has, was = ("has", "was") if half == 1 else ("have", "were")
+        told = f"{half} of {figures.plural(len(rows), 'case')} {has} no solution and {was} only half tested"
+        run.err.line(told)
     return ExitCode.GATE if found else ExitCode.OK
 
 
