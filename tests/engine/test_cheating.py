@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from eval_project import Project
+from eval_project import Project, git_repository
 
 pytestmark = pytest.mark.anyio
 
@@ -73,3 +73,44 @@ async def test_nor_does_it_in_a_trial_that_is_isolated(project: Project) -> None
     """)
     trials = (await project.run(isolate=True)).trials
     assert [(trial.isolation, trial.status) for trial in trials] == [("bubblewrap", "failed")] * 2
+
+
+HIDE = """
+    git config filter.x.clean "tr a-z n-za-m"; git config diff.external true
+    git config core.excludesFile ~/all
+    echo '*' > ~/all; cp ~/all .git/info/exclude; cp ~/all ~/.gitignore
+    printf '* filter=x -diff ident\\nnew.py working-tree-encoding=UTF-16\\n' > .gitattributes
+    git config --file ~/.gitconfig core.attributesFile ~/none; git config --file ~/.gitconfig core.bare true
+    echo evil > a; echo 'evil code' > new.py; mkdir sub; git init -q sub; echo inner > sub/x
+    for d in ~/.sphynx/diff/*; do [ -d $d ] && git --git-dir=$d config filter.x.clean "tr a-z n-za-m"; done
+    GIT_INDEX_FILE=~/.sphynx/diff/index git update-index --skip-worktree a
+    touch -r b a
+"""
+
+
+async def test_an_agent_cannot_falsify_the_diff_of_a_repository(project: Project) -> None:
+    """Neither filters, attributes, excludes, a fake git nor a spoilt index change what is recorded."""
+    git_repository(project.root / "repo", [{"a": "good\n", "b": "b\n", "w.bat": "one\ntwo\n"}])
+    project.agent(HIDE + FAKES)
+    project.suite("""
+        demo = suite(id="demo", prompt="x", source=repo("./repo"), variants=[AGENT],
+                     cases=[case(id="one", validate=command("true"))])
+    """)
+    trial = await project.trial()
+    assert {"a", "new.py", ".gitattributes"} <= set(trial.files_changed), trial.files_changed
+    assert "-good\n+evil\n" in (trial.diff or "") and "+evil code\n" in (trial.diff or ""), trial.diff
+    assert any("sub/" in note for note in trial.notes), trial.notes
+
+
+async def test_attributes_of_a_repository_do_not_make_lines_look_changed(project: Project) -> None:
+    """What git writes otherwise than it keeps is compared as it was on disk."""
+    attributes = "*.bat text eol=crlf\n"
+    git_repository(project.root / "repo", [{"w.bat": "one\ntwo\n", ".gitattributes": attributes}])
+    project.agent("printf 'one\\r\\nTWO\\r\\n' > w.bat")
+    project.suite("""
+        demo = suite(id="demo", prompt="x", source=repo("./repo"), variants=[AGENT],
+                     cases=[case(id="one", validate=command("true"))])
+    """)
+    trial = await project.trial()
+    assert trial.files_changed == ["w.bat"]
+    assert " one\r\n-two\r\n+TWO\r\n" in (trial.diff or ""), trial.diff
