@@ -161,6 +161,32 @@ def test_reading_what_is_no_regular_file_raises_at_once(guest, form):
     assert call(answer, 4)["output"]["text"] == ""
 
 
+def test_what_the_agent_left_instead_of_a_file_fails_the_check_and_is_named(guest):
+    """Else an agent that cannot pass would make its trials void, which do not count."""
+    os.mkfifo(guest.workspace / "pipe")
+    (guest.workspace / "device").symlink_to("/dev/zero")
+    (guest.workspace / "folder").mkdir()
+    (guest.workspace / "loop").symlink_to("loop")
+    with open(guest.workspace / "vast", "wb") as vast:
+        vast.truncate(20_000_000_000)
+    names = ("pipe", "device", "folder", "loop", "vast")
+    checks = [f"async def {name}(ctx): return await ctx.read_text('{name}')" for name in names]
+    checks += ["def there(ctx): return ctx.exists('loop')"]
+    checks += [
+        "def caught(ctx):\n    try: ctx.read_text('folder')\n    except IsADirectoryError: return True"
+    ]
+    answer = guest.checks("\n".join(checks), *names, "there", "caught")
+    assert [(record["status"], record["message"]) for record in answer.records] == [
+        ("failed", "pipe is not a regular file"),
+        ("failed", "device is not a regular file"),
+        ("failed", "folder is a folder, not a file"),
+        ("failed", "loop is a link that leads back to itself"),
+        ("failed", "vast is larger than 268,435,456 bytes"),
+        ("failed", "loop is a link that leads back to itself"),
+        ("passed", ""),
+    ]
+
+
 @BOTH
 def test_exists_is_false_only_when_nothing_is_there(guest, form):
     (guest.workspace / "file").write_text("")

@@ -80,7 +80,11 @@ class Context:
         return self._answer("summary", [], lambda: readable(self._payload.get("summary") or {}))
 
     def read_text(self, path: str | os.PathLike[str]) -> Any:
-        """A file of the workspace as UTF-8 text. ``OSError`` when it is missing or no regular file."""
+        """A file of the workspace as UTF-8 text.
+
+        What the agent left instead of a file that can be read (nothing, a folder, a pipe, a loop of links,
+        more than 256 MiB) is an ``AssertionError``, so that the check has failed, and the ``OSError`` it is.
+        """
         path = os.fspath(path)
         return self._answer("readText", [path], lambda: files.read_text(self.workspace, path))
 
