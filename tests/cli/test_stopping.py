@@ -79,10 +79,19 @@ def test_a_resumed_batch_counts_no_trial_twice(project: CommandLine) -> None:
     project.one(suite="trials=2,")
     process = project.start("eval", "--local", "--jobs", "1")
     running(project, 1)
+    second = project.sphynx("eval", "--local", "--resume", project.batch_id)
+    assert second.code == 1
+    assert f"is being run by process {process.pid} since" in second.errors[0]
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=20)
     (project.root / "go").touch()
     done = project.sphynx("eval", "--local", "--resume", project.batch_id)
     assert done.code == 0, done.err
     assert "2 trials: 2 passed" in done.out
-    assert len(list((project.root / ".sphynx").rglob("trial.json"))) == 2
+    broken, whole = sorted((project.root / ".sphynx").rglob("trial.json"))
+    broken.write_text("")
+    assert "the trial counts as one without a record" in project.sphynx("show").err
+    again = project.sphynx("eval", "--local", "--resume", project.batch_id)
+    assert (again.code, "2 trials: 2 passed" in again.out) == (0, True)
+    assert broken.read_text() == "" and whole.is_file()
+    assert len(list((project.root / ".sphynx").rglob("trial.json"))) == 3

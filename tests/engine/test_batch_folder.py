@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from sphynx.engine.batch_folder import (
     read_batch,
     read_events,
 )
+from sphynx.engine.record_files import BatchLock, refuse_if_held
 from sphynx.errors import SphynxError, UsageError
 from sphynx.journal.events import Message
 from sphynx.schema.records import BatchRecord, RunPlan, TrialRecord
@@ -109,13 +111,6 @@ def test_a_folder_that_cannot_be_made_is_an_error_for_people(tmp_path: Path) -> 
         BatchFolder.create(tmp_path, "b")
 
 
-def test_a_broken_record_names_its_file(tmp_path: Path) -> None:
-    folder = started(tmp_path)
-    (folder.trial_folder(KEY) / "trial.json").write_text("{}")
-    with pytest.raises(SphynxError, match=r"trial\.json"):
-        read_batch(folder.path)
-
-
 def test_text_that_is_not_utf8_does_not_stop_a_record(tmp_path: Path) -> None:
     """What comes from names of files or from variables may hold bytes that are no UTF-8."""
     folder = started(tmp_path)
@@ -123,3 +118,65 @@ def test_text_that_is_not_utf8_does_not_stop_a_record(tmp_path: Path) -> None:
     [stored] = read_batch(folder.path).trials
     assert stored.record is not None
     assert (stored.record.reason, stored.record.files_changed) == ("b?", ["a?"])
+
+
+def recorded(root: Path) -> BatchFolder:
+    folder = started(root)
+    folder.trial_ended(KEY, trial())
+    return folder
+
+
+@pytest.mark.parametrize("left", ["", "{", '{"format":1}', "pipe"])
+def test_a_broken_trial_record_is_a_trial_without_one(tmp_path: Path, left: str) -> None:
+    """A note names the file; nothing waits for a pipe that lies in its place."""
+    folder = recorded(tmp_path)
+    path = folder.path / "trials" / "one--1-1" / "trial.json"
+    path.unlink()
+    os.mkfifo(path) if left == "pipe" else path.write_text(left)
+    stored = read_batch(folder.path)
+    assert (stored.recorded, len(stored.trials)) == ([], 1)
+    (note,) = stored.notes
+    assert str(path) in note and note.endswith("the trial counts as one without a record")
+
+
+def test_an_earlier_attempt_stands_when_the_later_record_is_broken(tmp_path: Path) -> None:
+    folder = recorded(tmp_path)
+    folder.trial_started(KEY)
+    (folder.trial_folder(KEY) / "trial.json").write_text("")
+    assert [record.status for record in read_batch(folder.path).recorded] == ["passed"]
+
+
+@pytest.mark.parametrize("left", ["", "{}", "pipe"])
+def test_a_broken_batch_record_is_one_line_with_a_next_step(tmp_path: Path, left: str) -> None:
+    path = recorded(tmp_path).path / "batch.json"
+    path.unlink()
+    os.mkfifo(path) if left == "pipe" else path.write_text(left)
+    with pytest.raises(SphynxError, match=r"batch\.json") as caught:
+        read_batch(find_batch(tmp_path, "b"))
+    assert "\n" not in caught.value.message and "starts a new batch" in str(caught.value.hint)
+
+
+def test_a_journal_that_is_a_pipe_has_no_events(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "journal.jsonl")
+    assert list(read_events(tmp_path)) == []
+
+
+@pytest.mark.parametrize("name", ["batch.json", "trials/one--1-1/trial.json"])
+def test_a_record_of_a_newer_format_is_refused(tmp_path: Path, name: str) -> None:
+    """Also when it has keys that are not known here: it is not broken, it is newer."""
+    folder = recorded(tmp_path)
+    path = folder.path / name
+    for value in ({**json.loads(path.read_text()), "format": 2}, {"format": 2, "all": "new"}):
+        path.write_text(json.dumps(value))
+        with pytest.raises(SphynxError, match="made by a newer sphynx"):
+            read_batch(folder.path)
+
+
+def test_a_batch_is_run_by_one_at_a_time(tmp_path: Path) -> None:
+    """Who comes second is told who has it; when the first is done, the batch is free."""
+    path = recorded(tmp_path).path
+    held = BatchLock(path)
+    with pytest.raises(UsageError, match=f"batch b is being run by process {os.getpid()} since"):
+        refuse_if_held(path)
+    held.release()
+    refuse_if_held(path)

@@ -13,8 +13,10 @@ from sphynx.engine.batch_folder import BatchFolder
 from sphynx.engine.options import BatchResult, LocalOptions, PlannedSuite
 from sphynx.engine.people import user_model
 from sphynx.engine.record import cancelled_record, iso
+from sphynx.engine.record_files import BatchLock, read_record
 from sphynx.engine.run_setup import run_setup, source_files
 from sphynx.engine.trial import Machine, TrialJob, run_trial
+from sphynx.errors import UsageError
 from sphynx.registry import load_harness
 from sphynx.results.trigger import from_env
 from sphynx.schema.records import BatchRecord, RunPlan, TrialRecord
@@ -30,6 +32,12 @@ class BatchRun:
         self.planned = planned
         self.sinks = sinks
         self.folder = BatchFolder.create(planned.root, planned.batch_id)
+        self._lock = BatchLock(self.folder.path)
+        if planned.resumed is not None and _changed(planned, self.folder):
+            self._lock.release()
+            raise UsageError(
+                f"batch {planned.batch_id} was run by somebody else meanwhile", hint="resume it once more"
+            )
         self.record = _batch_record(planned, options)
         self.jobs = list(_jobs(planned))
         self.machine: Machine | None = None
@@ -76,6 +84,7 @@ class BatchRun:
         except OSError as error:
             for sink in self.sinks:
                 sink.note(f"{self.folder.path / 'batch.json'} was not updated: {error.strerror}")
+        self._lock.release()
         for sink in self.sinks:
             sink.batch_ended(self.record)
 
@@ -94,6 +103,11 @@ class BatchRun:
         self._open -= 1
         for sink in (self.folder, *self.sinks):
             sink.trial_ended(job.key, record)
+
+
+def _changed(planned: PlannedSuite, folder: BatchFolder) -> bool:
+    """Whether another run worked on the batch since it was planned: each writes when it begins and ends."""
+    return read_record(BatchRecord, folder.path / "batch.json") != planned.resumed
 
 
 def _keys(planned: PlannedSuite) -> Iterator[TrialKey]:

@@ -13,18 +13,19 @@ import os
 import secrets
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from sphynx.contracts import TrialKey
+from sphynx.engine.record_files import BrokenRecordError, read_record
 from sphynx.errors import SphynxError, UsageError
 from sphynx.journal import store
 from sphynx.journal.events import Event
 from sphynx.schema.records import BatchRecord, TrialRecord
 
+_BROKEN_HINT = "what its trials left stays in its trials folder; sphynx eval --local starts a new batch"
 _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 
 
@@ -49,6 +50,8 @@ class StoredBatch:
     record: BatchRecord
     trials: list[StoredTrial]
     folder: Path
+    notes: list[str] = field(default_factory=list[str])
+    """Records that cannot be read, one line each: their trials count as trials without one."""
 
     @property
     def recorded(self) -> list[TrialRecord]:
@@ -189,7 +192,8 @@ def list_batches(root: Path) -> list[Path]:
     home = batches_folder(root)
     if not home.is_dir():
         return []
-    return sorted((path.parent for path in home.glob("*/batch.json")), key=lambda p: p.name, reverse=True)
+    found = (path.parent for path in home.glob("*/batch.json") if path.is_file())
+    return sorted(found, key=lambda p: p.name, reverse=True)
 
 
 def find_batch(cwd: Path, batch_id: str) -> Path:
@@ -205,6 +209,7 @@ def find_batch(cwd: Path, batch_id: str) -> Path:
     begins = exact or [path for path in found if batch_id and path.name.startswith(batch_id)]
     if len(begins) == 1:
         return begins[0]
+    _refuse_without_record(cwd, batch_id)
     newest = ", ".join(path.name for path in found[:5])
     if begins:
         raise UsageError(f'"{batch_id}" begins several batch ids: {", ".join(p.name for p in begins[:5])}')
@@ -213,18 +218,25 @@ def find_batch(cwd: Path, batch_id: str) -> Path:
 
 
 def read_batch(folder: Path) -> StoredBatch:
-    """Read a batch: its record, and per trial the newest attempt that has one."""
+    """Read a batch: its record, and per trial the newest attempt that has one.
+
+    A trial whose record is broken is one without a record, which ``notes`` tell. ``SphynxError`` when
+    ``batch.json`` is broken, or a newer version of sphynx made any of the records.
+    """
     try:
-        record = BatchRecord.model_validate_json((folder / "batch.json").read_bytes())
-    except (OSError, ValidationError) as error:
-        raise SphynxError(f"cannot read {folder / 'batch.json'}: {str(error).splitlines()[0]}") from error
+        record = read_record(BatchRecord, folder / "batch.json")
+    except FileNotFoundError as error:
+        raise SphynxError(f"there is no {folder / 'batch.json'}", hint=_BROKEN_HINT) from error
+    except BrokenRecordError as error:
+        raise SphynxError(error.message, hint=_BROKEN_HINT) from error
     newest: dict[str, StoredTrial] = {}
+    notes: list[str] = []
     for path in sorted(_trial_folders(folder), key=_attempt):
-        trial = StoredTrial(_read_trial(path), path)
+        trial = StoredTrial(_read_trial(path, notes), path)
         name = path.name.partition(".")[0]
         if trial.record is not None or name not in newest:
             newest[name] = trial
-    return StoredBatch(record, list(newest.values()), folder)
+    return StoredBatch(record, list(newest.values()), folder, notes)
 
 
 def read_events(trial_folder: Path) -> Iterator[Event]:
@@ -242,10 +254,20 @@ def _attempt(path: Path) -> tuple[str, int]:
     return name, int(number) if number.isdigit() else 1
 
 
-def _read_trial(path: Path) -> TrialRecord | None:
+def _read_trial(path: Path, notes: list[str]) -> TrialRecord | None:
     try:
-        return TrialRecord.model_validate_json((path / "trial.json").read_bytes())
+        return read_record(TrialRecord, path / "trial.json")
     except FileNotFoundError:
         return None
-    except ValidationError as error:
-        raise SphynxError(f"cannot read {path / 'trial.json'}: {str(error).splitlines()[0]}") from error
+    except BrokenRecordError as error:
+        notes.append(f"{error.message}; the trial counts as one without a record")
+        return None
+
+
+def _refuse_without_record(cwd: Path, batch_id: str) -> None:
+    """A batch that is named whole and whose ``batch.json`` is not there, or is no file."""
+    for folder in (cwd / batch_id, *(batches_folder(root) / batch_id for root in (cwd, *cwd.parents))):
+        if batch_id and (folder / "trials").is_dir():
+            raise SphynxError(
+                f"{folder / 'batch.json'} is not there, or is no regular file", hint=_BROKEN_HINT
+            )

@@ -56,6 +56,8 @@ class RegradePlan:
     trials: Sequence[StoredTrial]
     options: LocalOptions
     judges_only: bool
+    notes: Sequence[str] = ()
+    """Records of the batch that cannot be read."""
 
 
 def plan_regrade(batch_id: str, options: LocalOptions, *, judges_only: bool = False) -> RegradePlan:
@@ -82,7 +84,7 @@ def plan_regrade(batch_id: str, options: LocalOptions, *, judges_only: bool = Fa
     ]
     if not trials:
         raise UsageError(f"batch {stored.record.id} has no recorded trial to grade again")
-    return RegradePlan(stored.record, suite, cases, trials, options, judges_only)
+    return RegradePlan(stored.record, suite, cases, trials, options, judges_only, tuple(stored.notes))
 
 
 async def run_regrade(

@@ -13,6 +13,7 @@ from sphynx.engine.batch_folder import find_batch, read_batch
 from sphynx.engine.options import LocalOptions, LocalPlan, PlannedSuite
 from sphynx.engine.people import user_model
 from sphynx.engine.plan import check_options, local_root, needs_of
+from sphynx.engine.record_files import refuse_if_held
 from sphynx.errors import UsageError
 from sphynx.schema.records import BatchRecord, RunPlan, TrialRecord
 
@@ -23,10 +24,11 @@ def plan_resume(batch_id: str, options: LocalOptions) -> LocalPlan:
     """Plan what a batch still lacks. With ``retry_void`` void and timed-out trials run again too.
 
     Nothing an earlier attempt left is touched: a new attempt gets a folder of its own. Raises ``UsageError``
-    when there is no such batch, or when a case or profile is no longer what it was.
+    when there is no such batch, when a run works on it now, or when a case or profile is not what it was.
     """
     check_options(options)
     folder = find_batch(options.cwd, batch_id)
+    refuse_if_held(folder)
     stored = read_batch(folder)
     root = folder.parents[2]
     record = stored.record
@@ -47,7 +49,7 @@ def plan_resume(batch_id: str, options: LocalOptions) -> LocalPlan:
     choose_versions([planned], versions_of(record.x))
     isolate = options.isolate or record.isolation != "none"
     options = replace(options, isolate=isolate)
-    notes: list[str] = []
+    notes = list(stored.notes)
     options = with_logins([planned], options, notes)
     plan = LocalPlan([planned], options, notes)
     if planned.remaining:

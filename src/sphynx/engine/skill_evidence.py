@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from sphynx.engine.batch_folder import StoredBatch, StoredTrial, list_batches, read_batch, read_events
+from sphynx.errors import SphynxError
 from sphynx.journal.entries import entry
 from sphynx.results.skills import SkillTrial
 from sphynx.suite.skills.folder import MAIN
@@ -56,10 +58,10 @@ def _marks(folder: Path) -> tuple[str, ...]:
 
 def newest_skill_batches(root: Path) -> list[StoredBatch]:
     """The batches of the newest run of skills, in the order they were planned."""
-    found = [
-        batch
-        for folder in list_batches(root)[:_LOOKED_AT]
-        if (batch := read_batch(folder)).record.x.get("skill")
-    ]
+    found: list[StoredBatch] = []
+    for folder in list_batches(root)[:_LOOKED_AT]:
+        with suppress(SphynxError):  # one that cannot be read says nothing of the others
+            batch = read_batch(folder)
+            found += [batch] if batch.record.x.get("skill") else []
     run = found[0].record.x.get("skillRun") if found else None
     return [batch for batch in reversed(found) if batch.record.x.get("skillRun") == run]

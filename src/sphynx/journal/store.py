@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -31,16 +35,29 @@ def decode(line: bytes) -> Event | None:
 
 
 def read(path: Path) -> Iterator[Event]:
-    """The events of a journal file, one at a time; nothing when there is no such file."""
+    """The events of a journal file, one at a time; nothing when there is no such file, or it is no file."""
     try:
-        file = path.open("rb")
+        file = open_regular(path)
     except FileNotFoundError:
+        return
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENXIO):
+            raise
         return
     with file:
         for line in file:
             event = decode(line)
             if event is not None:
                 yield event
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a file for reading, never waiting: a pipe or a device in its place is an ``OSError`` (EINVAL)."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+    return os.fdopen(fd, "rb")
 
 
 def _readable(value: object) -> object:

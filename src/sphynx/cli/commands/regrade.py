@@ -38,6 +38,8 @@ def regrade(
     import json as json_module
 
     from sphynx.cli.out import stderr, stdout
+    from sphynx.cli.render import figures
+    from sphynx.cli.render.problems import note_line
     from sphynx.engine.options import LocalOptions, default_jobs
     from sphynx.engine.regrade import plan_regrade, run_regrade
 
@@ -46,7 +48,9 @@ def regrade(
     )
     plan = plan_regrade(batch, options, judges_only=judges_only)
     out, err = stdout(), stderr()
-    err.line(f"grading {len(plan.trials)} trials of {plan.batch.id} again")
+    for note in plan.notes:
+        err.line(note_line(note, err.style))
+    err.line(f"grading {figures.plural(len(plan.trials), 'trial')} of {plan.batch.id} again")
     trials = asyncio.run(run_regrade(plan))
     if json:
         out.line(json_module.dumps([_value(trial) for trial in trials], indent=2, ensure_ascii=False))

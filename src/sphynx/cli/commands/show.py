@@ -28,8 +28,9 @@ def show(
 ) -> int:  # fmt: skip
     """Print a recorded batch again: its grid, or with --case, --variant or --trial the whole transcript,
     the verdicts and the diff of each trial that matches."""
-    from sphynx.cli.out import stdout
+    from sphynx.cli.out import stderr, stdout
     from sphynx.cli.recorded import Choice, batch_lines, choose, trial_lines
+    from sphynx.cli.render.problems import note_line
     from sphynx.engine import find_batch, list_batches, read_batch
 
     cwd = Path.cwd()
@@ -41,6 +42,9 @@ def show(
     else:
         folder = find_batch(cwd, batch)
     stored = read_batch(folder)
+    status = stderr()
+    for note in stored.notes:
+        status.line(note_line(note, status.style))
     choice = Choice(case, variant, trial)
     trials = choose(stored, choice)
     out = stdout()
