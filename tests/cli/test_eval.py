@@ -353,12 +353,28 @@ def test_what_the_machine_refuses_is_one_line(project: CommandLine, tmp_path: Pa
     """A local root that cannot be, a full disk and a folder that is gone are no bugs of ours."""
     project.one()
     done = project.sphynx("eval", "--local", SPHYNX_LOCAL_ROOT="/dev/null")
-    assert (done.code, done.errors[0]) == (1, "error: /dev/null/staging: Not a directory")
+    assert (done.code, done.errors[0]) == (
+        1,
+        "error: cannot write in /dev/null, which SPHYNX_LOCAL_ROOT=/dev/null leads to: Not a directory",
+    )
     command = f'mkdir gone; cd gone; rmdir ../gone; exec "{SPHYNX}" eval --local'
     gone = subprocess.run(
         ["bash", "-c", command], cwd=tmp_path, env=project.environment(), capture_output=True, text=True
     )
     assert (gone.returncode, gone.stderr) == (1, "error: the current folder is not there any more\n")
+
+
+def test_a_home_that_cannot_be_used_is_named_with_what_to_do(project: CommandLine) -> None:
+    """Where installs and caches go by default; a relative one would litter the project."""
+    project.one()
+    unset = {"SPHYNX_LOCAL_ROOT": ""}
+    gone = project.sphynx("eval", "--local", HOME="/proc/nope", **unset)
+    assert (gone.code, len(gone.errors)) == (1, 2)
+    assert gone.errors[0].startswith("error: cannot write in /proc/nope/.sphynx/local, which HOME=/proc/nope")
+    assert "SPHYNX_LOCAL_ROOT" in gone.errors[1]
+    relative = project.sphynx("eval", "--local", HOME="here", **unset)
+    assert relative.errors[0] == "error: HOME is here, which is no whole path"
+    assert not (project.root / "here").exists()
 
 
 def test_closed_streams_do_not_disturb_a_run(project: CommandLine) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import fcntl
 import os
 import re
@@ -23,6 +24,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
+from sphynx.errors import SphynxError, UsageError
 from sphynx.sandboxes.local import leftovers
 from sphynx.sandboxes.local.removal import remove_now
 
@@ -55,9 +57,9 @@ class LocalRoot:
     """One local root. Making the object touches nothing."""
 
     def __init__(self, path: Path | None = None, *, environ: Mapping[str, str] | None = None) -> None:
-        given = (os.environ if environ is None else environ).get("SPHYNX_LOCAL_ROOT", "").strip()
+        self._named = ""
         if path is None:
-            path = Path(given).expanduser() if given else Path.home() / ".sphynx" / "local"
+            path, self._named = _place(os.environ if environ is None else environ)
         self.path = path.absolute()
         self._refreshed = 0.0
 
@@ -84,9 +86,19 @@ class LocalRoot:
     def _made(self, name: str) -> Path:
         folder = self.path / name
         if not folder.is_dir():
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            (self.path / CACHE_TAG).write_text(_CACHE_TAG_TEXT)
+            try:
+                folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+                (self.path / CACHE_TAG).write_text(_CACHE_TAG_TEXT)
+            except OSError as error:
+                raise self._unusable(error) from error
         return folder
+
+    def _unusable(self, error: OSError) -> SphynxError:
+        why = f", which {self._named} leads to" if self._named else ""
+        hint = "SPHYNX_LOCAL_ROOT=/a/folder/of/yours keeps installs, caches and running trials there"
+        if error.errno == errno.ENOSPC:
+            hint = "sphynx clean shows what takes space"
+        return SphynxError(f"cannot write in {self.path}{why}: {error.strerror or error}", hint=hint)
 
     def new_staging(self) -> Path:
         """A new, empty folder to write an install or a cache entry in."""
@@ -215,6 +227,21 @@ class _Lock:
 
     async def __aexit__(self, *exc: object) -> None:
         os.close(self._fd)
+
+
+def _place(environ: Mapping[str, str]) -> tuple[Path, str]:
+    """Where the local root is, and the variable that says so. ``UsageError`` when it says nothing of use."""
+    given = environ.get("SPHYNX_LOCAL_ROOT", "").strip()
+    name = "SPHYNX_LOCAL_ROOT" if given else "HOME"
+    try:
+        path = Path(given).expanduser() if given else Path.home() / ".sphynx" / "local"
+    except RuntimeError as error:
+        raise UsageError(f"{name}: {error}", hint="SPHYNX_LOCAL_ROOT=/a/folder/of/yours") from error
+    if not given and not path.is_absolute():
+        raise UsageError(
+            f"HOME is {Path.home()}, which is no whole path", hint="export HOME, or SPHYNX_LOCAL_ROOT"
+        )
+    return path, f"{name}={given or Path.home()}"
 
 
 def install_key(name: str) -> str:

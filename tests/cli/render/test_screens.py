@@ -233,6 +233,15 @@ def test_junit_tells_a_failure_from_an_error() -> None:
     assert error.get("type") == "setup"
 
 
+def test_junit_of_a_run_that_was_cut_off_is_not_green() -> None:
+    """What was cancelled, timed out or void is an error; nothing is skipped."""
+    records = [trial("cancelled", 1, reason="interrupted"), trial("timed_out", 2), trial("void", 3)]
+    (suite,) = ElementTree.fromstring(junit_xml([(batch("command/steady"), records)]))
+    assert [suite.get(name) for name in ("failures", "errors", "skipped")] == ["0", "3", "0"]
+    (cancelled, *_) = suite.iter("error")
+    assert (cancelled.get("type"), cancelled.get("message")) == ("cancelled", "interrupted")
+
+
 @given(st.text(), st.text())
 def test_junit_is_valid_whatever_a_check_says(message: str, reason: str) -> None:
     records = [
