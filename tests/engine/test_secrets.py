@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
+import stat
 import urllib.parse
 from pathlib import Path
 
 import pytest
 
 from eval_project import Project, Recorder
+from sphynx.errors import UsageError
 
 pytestmark = pytest.mark.anyio
 
@@ -106,3 +108,54 @@ async def test_named_variables_reach_agent_install_prepare_and_checks_and_nothin
     env = {"APP_SECRET": "value-of-it", "WANTED": "value-of-it", "HOST_ONLY": "1"}
     trial = await project.trial(env=env)
     assert trial.status == "passed", trial
+
+
+async def test_names_and_numbers_a_check_chooses_are_redacted(project: Project) -> None:
+    """A check may put what it read anywhere: into its name, its metrics, the prompt."""
+    project.agent("true", variables=["APP_SECRET"])
+    project.suite(f"""
+        S = {SECRET!r}
+        def measured(ctx): return Verdict(False, "is " + S, score=0.5, metrics={{S: 1, "fine": 2}})
+        demo = suite(id="demo", name="suite " + S, prompt="use {{{{key}}}} " + S, variants=[AGENT], cases=[
+            case(id="one", name="case " + S, variables={{"key": S}}, validate=named("check " + S, measured)),
+            case(id="two", variables={{"key": "k"}}, validate=command("false " + S.replace("'", "")))])
+    """)
+    sink = Recorder()
+    result = await project.run(sinks=[sink], env={"APP_SECRET": SECRET})
+    assert [trial.status for trial in result.trials] == ["failed", "failed"]
+    assert result.trials[0].scores[0].metrics == {"[redacted]": 1, "fine": 2}
+    stored = b"".join(path.read_bytes() for path in result.folder.rglob("*") if path.is_file()).decode()
+    told = repr(sink.told) + repr(result.record) + repr(result.trials)
+    for form in _forms():
+        assert form not in stored
+        assert form not in told
+
+
+@pytest.mark.parametrize("where", ["case", "model"])
+async def test_a_secret_as_a_name_results_are_found_by_is_refused(project: Project, where: str) -> None:
+    project.agent("true", variables=["APP_TOKEN"])
+    case_id, model = ("tok-0815-4711", "m") if where == "case" else ("one", "m-tok-0815-4711")
+    project.suite(f"""
+        agent = variant(harness="command", model={model!r}, profile={{"name": "agent", "dir": "./agent"}})
+        demo = suite(id="demo", prompt="x", variants=[agent],
+                     cases=[case(id={case_id!r}, validate=command("true"))])
+    """)
+    with pytest.raises(UsageError, match="holds the value of APP_TOKEN") as caught:
+        await project.run(env={"APP_TOKEN": "tok-0815-4711"})
+    assert "0815" not in str(caught.value)
+
+
+async def test_what_is_kept_beside_a_record_is_for_its_user_alone(project: Project) -> None:
+    project.agent("echo x > a.txt; ln -s /etc out; ln -s ../.. up; ln -s a.txt same; chmod 755 .")
+    project.suite("""
+        demo = suite(id="demo", prompt="x", variants=[AGENT],
+                     cases=[case(id="one", validate=command("true"))])
+    """)
+    result = await project.run(keep_workspace=True)
+    (folder,) = (result.folder / "trials").iterdir()
+    assert stat.S_IMODE((folder / "workspace").stat().st_mode) == 0o700
+    assert sorted(path.name for path in (folder / "workspace").iterdir()) == ["a.txt", "same"]
+    assert "2 links of the workspace were not kept: they lead out of it" in result.trials[0].notes
+    kept = [path for path in folder.iterdir() if path.is_file()]
+    assert {"changes.diff", "artifact-1.txt"} <= {path.name for path in kept}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in kept} == {0o600}

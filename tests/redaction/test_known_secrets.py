@@ -5,7 +5,10 @@ from __future__ import annotations
 import base64
 import html
 import json
+import os
+import re
 import shlex
+import subprocess
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -38,6 +41,15 @@ def disguises(secret: str) -> dict[str, str]:
         ),
         "html": html.escape(secret),
         "shell": shlex.quote(secret),
+        "double quotes of a shell": re.sub(r'([\\"$`])', r"\\\1", secret),
+        "python": repr(secret),
+        "python ascii": ascii(secret),
+        "python bytes": repr(data),
+        "python in a list": str([secret + "'"]),
+        "sql": secret.replace("'", "''"),
+        "csv": secret.replace('"', '""'),
+        "hex": data.hex(),
+        "hex upper": data.hex().upper(),
         "base64": base64.b64encode(data).decode(),
         "base64 url": base64.urlsafe_b64encode(data).decode(),
         "basic auth": base64.b64encode(b"user:" + data).decode(),
@@ -64,6 +76,25 @@ def test_a_disguise_is_found(form: str) -> None:
     assert not shown(SECRET, clean)
     assert clean.startswith("before ")
     assert clean.endswith(" after")
+
+
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+@pytest.mark.parametrize("secret", [SECRET, "a'b\"c$d`e\\f!g h~i*j{k}", "'start#x;y|z<>", "x\ty\"z12345'é"])
+def test_what_bash_prints_of_a_variable_is_found(secret: str, locale: str) -> None:
+    """``export -p``, ``declare -p``, ``set`` and ``printf %q``, by bash itself."""
+    ways = (
+        "export -p | grep -a ' T='",
+        "declare -p T",
+        "set | grep -a ^T=",
+        'printf %q "$T"',
+        'echo "${T@Q}"',
+    )
+    env = {"PATH": os.environ["PATH"], "T": secret, "LC_ALL": locale}
+    for way in ways:
+        done = subprocess.run(["bash", "-c", way], env=env, capture_output=True, check=True)
+        clean = Redactor([secret]).text(done.stdout.decode("utf-8", "surrogateescape"))
+        assert MARK in clean, way
+        assert len(clean) < len("declare -x T=$''") + len(MARK) + 4, (way, clean)
 
 
 @given(secret=secrets, before=words, after=words, form=st.sampled_from(sorted(disguises("x" * 8))))

@@ -6,6 +6,7 @@ import hashlib
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from sphynx.engine.batch_folder import write_private
 from sphynx.results.artifacts import safe_diff, select
 from sphynx.schema.records import ArtifactRecord
 
@@ -20,7 +21,7 @@ def keep_unread(trial: Trial) -> None:
         text = "\n".join(trial.redactor.text(line) for line in lines) + "\n"
         folder = trial.machine.folder.trial_folder(trial.job.key)
         try:
-            (folder / "unread.txt").write_bytes(text.encode("utf-8", "replace"))
+            write_private(folder / "unread.txt", text.encode("utf-8", "replace"))
             trial.notes.append(f"{len(lines)} lines of the agent's output were not understood: unread.txt")
         except OSError as error:
             trial.notes.append(f"{len(lines)} lines nobody understood were not kept: {error.strerror}")
@@ -48,7 +49,7 @@ def keep(trial: Trial, diff: str) -> list[ArtifactRecord]:
 
     def put(path: str, name: str, text: str) -> None:
         data = text.encode("utf-8", "replace")
-        (folder / name).write_bytes(data)
+        write_private(folder / name, data)
         digest = hashlib.sha256(data).hexdigest()
         kept.append(ArtifactRecord(path=path, byte_size=len(data), sha256=digest, file=name))
 

@@ -15,6 +15,7 @@ from sphynx.engine.people import user_model
 from sphynx.engine.record import cancelled_record, iso
 from sphynx.engine.record_files import BatchLock, read_record
 from sphynx.engine.run_setup import run_setup, source_files
+from sphynx.engine.secret_names import without_secrets
 from sphynx.engine.trial import Machine, TrialJob, run_trial
 from sphynx.errors import UsageError
 from sphynx.registry import load_harness
@@ -138,7 +139,7 @@ def _batch_record(planned: PlannedSuite, options: LocalOptions) -> BatchRecord:
         path = compiled.path.relative_to(planned.root).as_posix()
     except ValueError:
         path = str(compiled.path)
-    return BatchRecord(
+    record = BatchRecord(
         id=planned.batch_id,
         suite_id=compiled.suite.id,
         suite_name=compiled.suite.name,
@@ -159,6 +160,7 @@ def _batch_record(planned: PlannedSuite, options: LocalOptions) -> BatchRecord:
             **planned.x,
         },
     )
+    return without_secrets(record, planned, options.env)
 
 
 def _run(

@@ -182,6 +182,13 @@ def write_atomically(path: str | Path, data: bytes) -> None:
     os.replace(part, path)  # noqa: PTH105
 
 
+def write_private(path: Path, data: bytes) -> None:
+    """Write a file that only this user can read."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with open(fd, "wb") as file:
+        file.write(data)
+
+
 def batches_folder(root: Path) -> Path:
     """Where the batches of a project are kept."""
     return root / ".sphynx" / "batches"

@@ -30,13 +30,16 @@ MAX_PATH = 1_000
 def copy(source: str, target: str) -> str | None:
     """Copy ``source`` to ``target`` and give a note when something was left out.
 
-    Links are copied as links. Left out are pipes, sockets and devices, files over 64 MB, what cannot be
-    read, and everything beyond 256 MB or 20,000 files.
+    Links are copied as links, but for those that are absolute or lead out of the workspace. Left out are also
+    pipes, sockets and devices, files over 64 MB, what cannot be read, and everything beyond 256 MB or 20,000
+    files. Nobody but this user may enter the copy.
     """
-    left_out = 0
+    left_out = led_out = 0
+    inside = os.path.realpath(source)
     room, files = MAX_TOTAL_BYTES, MAX_FILES
     try:
-        Path(target).mkdir(parents=True, exist_ok=True)
+        Path(target).mkdir(mode=0o700, parents=True, exist_ok=True)
+        Path(target).chmod(0o700)
     except OSError as error:
         return f"the workspace was not kept: {error.strerror}"
     if Path(source).is_symlink():
@@ -48,13 +51,27 @@ def copy(source: str, target: str) -> str | None:
             if size is None or size > min(room, MAX_FILE_BYTES) or not files:
                 left_out += 1
                 continue
-            if _copied(f"{folder}/{name}", place, name):
+            if _leads_out(f"{folder}/{name}", inside):
+                led_out += 1
+            elif _copied(f"{folder}/{name}", place, name):
                 room, files = room - size, files - 1
             else:
                 left_out += 1
-    return (
-        f"{left_out} files of the workspace were not kept: too large, or not to be read" if left_out else None
-    )
+    notes = []
+    if left_out:
+        notes.append(f"{left_out} files of the workspace were not kept: too large, or not to be read")
+    if led_out:
+        notes.append(f"{led_out} links of the workspace were not kept: they lead out of it")
+    return "; ".join(notes) or None
+
+
+def _leads_out(path: str, inside: str) -> bool:
+    try:
+        target = str(Path(path).readlink())
+    except OSError:
+        return False
+    real = os.path.realpath(path)
+    return target.startswith("/") or (real != inside and not real.startswith(inside + "/"))
 
 
 def keep_calls(folder: Path, calls: Mapping[str, Sequence[Any]], redactor: Redactor) -> None:

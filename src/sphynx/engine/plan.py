@@ -21,6 +21,7 @@ from sphynx.engine.options import (
     PlannedSuite,
 )
 from sphynx.engine.people import needs_of_case
+from sphynx.engine.secret_names import check_names
 from sphynx.engine.splitting import batches_of
 from sphynx.errors import UsageError
 from sphynx.registry import load_harness
@@ -55,6 +56,7 @@ def plan_suites(compiled: Sequence[CompiledSuite], options: LocalOptions) -> Loc
         planned.append(PlannedSuite(suite, cases, variants, trials, new_batch_id(), root))
     planned = [batch for suite in planned for batch in batches_of(suite)]
     check_limits(planned)
+    check_names(planned, options.env)
     choose_versions(planned, options.harness_versions)
     options = with_logins(planned, options, notes)
     plan = LocalPlan(planned, options, list(dict.fromkeys(notes)))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sphynx.engine import artifacts, command_check, costing, judging_trials, people
 from sphynx.engine.checks import skipped
+from sphynx.engine.secret_names import clean_scores, clean_steps
 from sphynx.results.costs import is_incomplete
 from sphynx.results.evidence import store_validations
 from sphynx.results.failure import failure_text
@@ -72,8 +73,8 @@ def build(trial: Trial, *, duration_ms: float) -> TrialRecord:
         costs_incomplete=is_incomplete(costs),
         exit_code=_exit_code(trial),
         validations=_validations(trial),
-        verify_steps=trial.scored.verify_steps if trial.scored else [],
-        scores=trial.scored.scores if trial.scored else [],
+        verify_steps=clean_steps(trial.scored.verify_steps if trial.scored else [], trial.redactor),
+        scores=clean_scores(trial.scored.scores if trial.scored else [], trial.redactor),
         diff=diff or None,
         diff_truncated=truncated,
         artifacts=kept,

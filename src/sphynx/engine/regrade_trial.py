@@ -17,6 +17,7 @@ from sphynx.engine.checks import Scored
 from sphynx.engine.judging import Bench, Judged, Status, ask, verdict
 from sphynx.engine.judging_trials import shown_of
 from sphynx.engine.options import LocalOptions
+from sphynx.engine.secret_names import clean_scores
 from sphynx.errors import StageError
 from sphynx.journal import turns
 from sphynx.journal.events import Usage
@@ -171,7 +172,9 @@ def _verdict(
         validations=store_validations(
             [*code.records, *records], redactor, job.suite.suite.capture_validation
         ),
-        scores=[*code.scores, *(one.score for one in judged if one.score is not None)],
+        scores=clean_scores(
+            [*code.scores, *(one.score for one in judged if one.score is not None)], redactor
+        ),
         costs=costing.other_lines([], spends),
         notes=notes,
     )

@@ -5,23 +5,32 @@ from __future__ import annotations
 import base64
 import html
 import json
+import re
 from collections.abc import Iterator
 from urllib.parse import quote, quote_plus
 
 _LEAST_BASE64 = 10
 _LEAST_LINE = 20
+_DOUBLE_QUOTED = re.compile(r'[\\"$`]')
+_BARE_WORD = re.compile(r"""[ \t\n'"\\|&;()<>!{}*\[\]?^$`,]|^[#~]|(?<=[:=])~""")
+_ANSI_C = {
+    "'": "\\'", "\\": "\\\\", "\a": "\\a", "\b": "\\b", "\x1b": "\\E", "\f": "\\f", "\n": "\\n", "\r": "\\r",
+    "\t": "\\t", "\v": "\\v",
+}  # fmt: skip
 _UNWANTED_BITS = (0, 2, 3)
 """Leading base64 characters that depend on what stands before the secret, by its offset modulo 3."""
 
 
 def forms(secret: str) -> set[str]:
-    """Every text that gives ``secret`` away: itself, JSON, URL, HTML, shell and base64 forms.
+    """Every text that gives ``secret`` away: itself, and its forms in the usual languages and encodings.
 
-    Base64 is taken at all three alignments, so the secret is found in the middle of a longer encoded
-    text. A secret of several lines is also known by each long line that has no blank in it.
+    They are JSON, URL, HTML, shell, Python, SQL, CSV, hex and base64. Base64 is taken at all three
+    alignments, so the secret is found in the middle of a longer encoded text. A secret of several lines is
+    also known by each long line that has no blank in it.
     """
     found = {secret}
     found.update(_escaped(secret))
+    found.update(_printed(secret))
     found.update(_url(secret))
     found.update(_base64(secret))
     if "\n" in secret:
@@ -42,6 +51,31 @@ def _escaped(secret: str) -> Iterator[str]:
     yield html.escape(secret, quote=False)
     yield secret.replace("'", "'\\''")
     yield secret.replace("'", "'\"'\"'")
+
+
+def _printed(secret: str) -> Iterator[str]:
+    """What programs print of a variable: ``declare -p``, ``printf %q``, ``repr``, SQL, CSV, a hex dump."""
+    data = _bytes(secret)
+    for inside in (_DOUBLE_QUOTED, _BARE_WORD):
+        yield inside.sub(r"\\\g<0>", secret)
+    for quoted in (repr(secret), ascii(secret), repr(data)):
+        yield quoted[quoted.index(quoted[-1]) + 1 : -1]
+    yield repr(secret + "'\"")[1:-4]
+    yield secret.replace("\\", "\\\\")
+    yield _ansi_c(secret)
+    yield _ansi_c(data.decode("latin-1"))
+    for mark in ("'", '"'):
+        yield secret.replace(mark, mark * 2)
+    yield data.hex()
+    yield data.hex().upper()
+
+
+def _ansi_c(text: str) -> str:
+    """Inside ``$'...'`` of a shell; in the C locale bytes that are not ASCII are octal."""
+    return "".join(
+        _ANSI_C.get(char) or (char if 32 <= ord(char) < 127 or ord(char) > 255 else f"\\{ord(char):03o}")
+        for char in text
+    )
 
 
 def _url(secret: str) -> Iterator[str]:
