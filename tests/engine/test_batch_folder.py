@@ -180,3 +180,4 @@ def test_a_batch_is_run_by_one_at_a_time(tmp_path: Path) -> None:
         refuse_if_held(path)
     held.release()
     refuse_if_held(path)
+    assert not (path / "lock").exists()

@@ -16,6 +16,7 @@ from sphynx.cli.render.text import pad, width
 from sphynx.engine import LocalPlan, Need, PlannedSuite, list_batches, read_batch
 from sphynx.engine.batch import harness_version
 from sphynx.engine.judging import missing_for
+from sphynx.engine.other_agents import missing_of
 from sphynx.engine.skills import judge_calls, skill_trials
 from sphynx.errors import ExitCode
 from sphynx.registry import load_harness
@@ -36,9 +37,9 @@ def report(run: Run) -> int:
     takes = [f"  {pad('takes', _WORD)}{expected(plan)}"] if skill_trials(plan) else []
     for line in _mocks(plan) + _lines(facts) + takes + history(plan):
         out.line(line)
-    if not plan.missing:
+    names = {need.name for need in missing_of(plan)}
+    if not names:
         return ExitCode.OK
-    names = {need.name for need in plan.missing}
     verb = "is" if len(names) == 1 else "are"
     lead = run.err.style.paint("error:", "bold", "red")
     run.err.line(f"{lead} {figures.plural(len(names), 'key')} {verb} missing, nothing was started")
@@ -90,13 +91,13 @@ def _needs(plan: LocalPlan, style: Style) -> list[_Fact]:
 
 
 def _judges(plan: LocalPlan, style: Style) -> list[_Fact]:
-    """The judges and whether they can be asked. A key they lack is no reason not to start."""
+    """The judges and whether they can be asked."""
     found: dict[str, _Fact] = {}
     for judge in [judge for suite in plan.suites for case in suite.cases for judge in case.case.judges]:
         missing = missing_for(judge, plan.options.env)
         asked = f"{judge.harness or judge.provider}/{judge.model}"
         times = f", {judge.votes} times" if judge.votes > 1 else ""
-        without = style.paint(f"   {missing}: without it trials are void", "yellow") if missing else ""
+        without = style.paint(f"   {missing}", "red") if missing else ""
         found.setdefault(judge.name, _Fact("judges", judge.name, f"{asked}{times}{without}"))
     return list(found.values())
 

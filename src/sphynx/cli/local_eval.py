@@ -21,6 +21,7 @@ from sphynx.cli.reports import Reports
 from sphynx.cli.results_view import print_batch
 from sphynx.cli.screen import Screen, mode_for
 from sphynx.engine import LocalPlan, Need, Stop, plan_resume, run_plan
+from sphynx.engine.other_agents import missing_of
 from sphynx.engine.skills import plan_paths, skill_trials
 from sphynx.errors import ExitCode, UsageError
 from sphynx.settings.server import api_key
@@ -45,8 +46,8 @@ def start(request: EvalRequest) -> int:
         from sphynx.cli import self_test
 
         return self_test.report(run)
-    if not api_key(os.environ) and plan.missing:
-        raise missing_error(plan.missing)
+    if not api_key(os.environ) and (missing := missing_of(plan)):
+        raise missing_error(missing)
     if skill_trials(plan):
         from sphynx.cli import skill_run
 
@@ -59,8 +60,8 @@ def start(request: EvalRequest) -> int:
         run.err.line(problems.note_line(text, run.err.style))
 
     with _recorded(run, stop, say) as recording:
-        if plan.missing:
-            raise missing_error(plan.missing)
+        if missing := missing_of(plan):
+            raise missing_error(missing)
         return _evaluate(run, stop, recording)
 
 

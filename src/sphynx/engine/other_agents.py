@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sphynx.compiler.compiled import CompiledVariant
 from sphynx.contracts import Harness, HarnessSetup
 from sphynx.engine.credentials import harness_keys, key_secrets
+from sphynx.engine.options import LocalPlan, Need
 from sphynx.errors import SphynxError, StageError
 from sphynx.people.routing import configured, route
 from sphynx.providers.table import PROVIDERS, Provider
@@ -25,6 +26,17 @@ class Spend:
 
     model: str
     usage: Any
+
+
+def missing_of(plan: LocalPlan) -> list[Need]:
+    """Every variable a plan lacks, those of judges and of agents that play people included, each once.
+
+    A trial whose judge cannot be asked is void after its agent was paid: who starts a run asks this before.
+    """
+    env = plan.options.env
+    cases = [one.case for suite in plan.suites if suite.remaining for one in suite.cases]
+    others = [need for case in cases for need in needs_of_others(case, env) if not need.found]
+    return list({need.name: need for need in [*others, *plan.missing]}.values())
 
 
 def agent(
@@ -64,6 +76,29 @@ def other_harnesses(case: Case) -> Iterator[str]:
     if isinstance(case.user, SimulatedUser) and case.user.harness:
         yield case.user.harness
     yield from (judge.harness for judge in case.judges if judge.harness)
+
+
+def needs_of_others(case: Case, env: Mapping[str, str]) -> Iterator[Need]:
+    """The keys of the agents that play a case's person, and of its judges."""
+    asked = [(judge.harness, judge.model, "judges") for judge in case.judges if judge.harness]
+    if isinstance(case.user, SimulatedUser) and case.user.harness:
+        asked.append((case.user.harness, case.user.model or "", "plays people"))
+    for harness, model, role in asked:
+        for need in _harness_needs(harness, model, env):
+            yield Need(need["name"], need["found"], f"{harness}/{model} {role}")
+    for judge in case.judges:
+        if not judge.harness:
+            provider = PROVIDERS[judge.provider or "openai"]
+            why = f"{judge.provider or 'openai'}/{judge.model} judges"
+            yield Need(provider.key_name, bool(provider.key(env)), why)
+
+
+def _harness_needs(harness: str, model: str, env: Mapping[str, str]) -> Sequence[Mapping[str, Any]]:
+    try:
+        needs = getattr(load_harness(harness), "needs", None)
+    except SphynxError:
+        return ()  # what cannot be loaded is told where it is asked
+    return needs(variant(harness=harness, model=model), env) if needs is not None else ()
 
 
 def provider_keys(case: Case) -> Iterator[str]:

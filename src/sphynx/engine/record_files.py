@@ -71,24 +71,37 @@ class BatchLock:
 
     def __init__(self, folder: Path) -> None:
         """Take it, or raise ``UsageError`` that says who has it."""
-        self._file = (folder / LOCK).open("a+b")
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self._file.seek(0)
-            holder = self._file.read(200)
-            self._file.close()
-            raise _held(folder, holder) from None
-        except OSError:
-            return  # a file system without locks: nobody can be kept out
+        self._path = folder / LOCK
+        while True:
+            self._file = self._path.open("a+b")
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self._file.seek(0)
+                holder = self._file.read(200)
+                self._file.close()
+                raise _held(folder, holder) from None
+            except OSError:
+                return  # a file system without locks: nobody can be kept out
+            if self._is_there():
+                break
+            self._file.close()  # its holder released and removed it between the two lines above
         me = {"pid": os.getpid(), "since": f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"}
         self._file.truncate(0)
         self._file.write(json.dumps(me).encode())
         self._file.flush()
 
+    def _is_there(self) -> bool:
+        try:
+            return os.path.samestat(os.fstat(self._file.fileno()), self._path.stat())
+        except OSError:
+            return False
+
     def release(self) -> None:
-        """Let others have it."""
-        self._file.close()
+        """Let others have it, and leave nothing."""
+        if not self._file.closed:
+            self._path.unlink(missing_ok=True)
+            self._file.close()
 
 
 def refuse_if_held(folder: Path) -> None:
