@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from eval_project import Project
 from sphynx.engine import tree
-from sphynx.engine.diff import compare
+from sphynx.engine.diff import MAX_TEXT, compare
 from sphynx.engine.record import MAX_DIFF, cut_diff
 
 
@@ -209,3 +209,14 @@ def test_folders_too_deep_to_follow_are_left_out(tmp_path: Path) -> None:
     found = tree.scan(str(tmp_path))
     assert list(found.files) == ["top"]
     assert not found.complete
+
+
+def test_a_diff_of_very_many_files_lists_all_and_shows_the_first(tmp_path: Path) -> None:
+    """The time is linear in the files, and no text is made that nobody would store."""
+    names = [f"{number:05}" for number in range(12_000)]
+    after = tree.Tree({name: tree.FileState(1, 0, 0, 0o100644, b"x") for name in names})
+    found = compare(tree.Tree(), after)
+    assert found.paths == names
+    assert MAX_DIFF < len(found.text) < MAX_TEXT + 1_000
+    shown = found.text.count("diff --git ")
+    assert found.notes == [f"the diff shows {shown} of 12000 changed files"]

@@ -13,6 +13,8 @@ _UNUSUAL = re.compile(r"[\x00-\x1f\x7f\"\\]")
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 MAX_LINES = 4_000
 """Lines of one side beyond which a change is named, not shown."""
+MAX_TEXT = 1_000_000
+"""Characters of a diff beyond which files are only listed: more than is ever stored."""
 
 
 @dataclass(slots=True)
@@ -30,6 +32,7 @@ def compare(before: Tree, after: Tree) -> Changes:
     """Everything created, changed or removed between two scans."""
     changes = Changes()
     parts: list[str] = []
+    room = MAX_TEXT
     for path in sorted(before.files.keys() | after.files.keys()):
         old, new = before.files.get(path), after.files.get(path)
         if new is None and not after.complete:
@@ -38,11 +41,15 @@ def compare(before: Tree, after: Tree) -> Changes:
             continue
         shown = printable(path)
         changes.paths.append(shown)
-        parts.append(_entry(shown, old, new))
+        if room > 0:
+            parts.append(_entry(shown, old, new))
+            room -= len(parts[-1])
         if new is not None and new.data is not None and stat.S_ISREG(new.mode):
             changes.contents[shown] = new.data
     if not (before.complete and after.complete):
         changes.notes.append("the workspace has too many files to compare all of them")
+    if len(parts) < len(changes.paths):
+        changes.notes.append(f"the diff shows {len(parts)} of {len(changes.paths)} changed files")
     changes.text = "".join(parts)
     return changes
 

@@ -41,12 +41,15 @@ async def changes_since(box: Sandbox, before: Tree | GitState | None) -> Changes
     """What is different now."""
     root = host_path(box)
     if isinstance(before, Tree) and root is not None:
-        return compare(before, await _scan(root))
+        after = await _scan(root)
+        if len(before.files) + len(after.files) <= tree.QUICK:
+            return compare(before, after)
+        return await anyio.to_thread.run_sync(compare, before, after)
     found = await git_diff.changes_since(box, before if isinstance(before, GitState) else None)
     if root is None:
         found.contents = await _contents(box, found.paths)
         return found
-    for path in found.paths:
+    for path in candidates(found.paths):
         data = tree.read_file(root, path)
         if data is not None:
             found.contents[path] = data

@@ -40,7 +40,9 @@ def candidates(changed: Iterable[str], workspace: str = "") -> list[str]:
         relative = path.removeprefix(prefix) if path.startswith("/") else path
         if _kept_path(relative):
             found[relative] = None
-    return list(found)[:FILE_COUNT]
+            if len(found) == FILE_COUNT:
+                break
+    return list(found)
 
 
 def select(contents: Mapping[str, bytes | str], redactor: Redactor) -> list[tuple[str, str]]:
@@ -116,6 +118,8 @@ def _text(content: bytes | str, room: int) -> str | None:
 
 
 def _kept_path(path: str) -> bool:
+    if path.rpartition(".")[2].lower() not in _EXTENSIONS:
+        return False  # most files an agent makes by the thousand end here
     if "\0" in path or len(path) > PATH_LIMIT or path.startswith("/"):
         return False
     parts = [part.lower() for part in PurePosixPath(path).parts]
