@@ -409,3 +409,27 @@ def test_the_timeout_covers_the_import_of_an_eval_file(project: CommandLine) -> 
     assert done.errors[0] == (
         "error: importing slow_eval.py took longer than --timeout 0.4 s, nothing was started"
     )
+
+
+def test_nothing_of_a_file_or_a_command_line_drives_the_terminal(project: CommandLine) -> None:
+    """Escape sequences in names and arguments are taken out, words without end are cut."""
+    project.suite(
+        """
+        smoke = suite(id="smoke", name="sm\\x1b[2Joke", prompt="x",
+            variants=[{**AGENT, "model": "no\\x1b]0;title\\x07ne"}],
+            cases=[case(id="a", name="na\\x1b[2Jme", validate=command("true"))])
+        """
+    )
+    done = project.sphynx("eval", "--local")
+    told = [done, project.sphynx("show"), project.sphynx("eval", "--local", "--dry-run")]
+    told += [
+        project.sphynx("eval", "--local", arg, "a\x1b[2Jb") for arg in ("--case", "--variant", "--resume")
+    ]
+    told += [project.sphynx("eval", "--local", "--no\x1b[2J"), project.sphynx("wh\x1b[2J")]
+    assert done.code == 0 and "smoke (demo_eval.py)" in done.out
+    assert not any("\x1b" in one.out + one.err for one in told)
+    long = project.sphynx("eval", "--local", "--case", "x" * 10_000)
+    assert "xxx… (10,002 characters)" in long.errors[0] and len(long.err) < 400
+    unknown = project.sphynx("eval", "--local", "--variant", "zz")
+    assert unknown.errors[0] == 'error: no variant "zz" in demo_eval.py'
+    assert unknown.errors[1].startswith("  hint: there are: command/none@agent")

@@ -169,3 +169,15 @@ def test_usage_warnings_are_told_per_trial_with_their_numbers(project: CommandLi
     assert re.search(name + r"got nothing from the cache: 60,000 input tokens, 0 cached", done.out)
     shown = project.sphynx("show", project.batch_id, "--case", "writes-hello").out
     assert re.search(r"^  warning   got nothing from the cache: 60,000 input tokens", shown, re.M)
+
+
+def test_a_run_and_show_say_the_same_time_and_show_says_how_to_see_a_trial(project: CommandLine) -> None:
+    project.one()
+    run = project.sphynx("eval", "--local")
+    shown = project.sphynx("show")
+    totals = [line for line in run.out.splitlines() if line.startswith("  1 trial: 1 passed")]
+    assert totals and totals[0] in shown.out.splitlines()
+    hint = f"  sphynx show {project.batch_id} --case writes-hello   transcript, checks and diff"
+    assert shown.out.splitlines()[-1] == hint
+    wrong = project.sphynx("show", project.batch_id, "writes-hello")
+    assert wrong.errors[1] == "  hint: sphynx show BATCH --case writes-hello"

@@ -12,7 +12,7 @@ from sphynx.cli.render import figures
 from sphynx.cli.render.problems import relative
 from sphynx.cli.render.style import Style
 from sphynx.cli.render.summary import run_cost
-from sphynx.cli.render.text import pad, width
+from sphynx.cli.render.text import one_line, pad, width
 from sphynx.engine import LocalPlan, Need, PlannedSuite, list_batches, read_batch
 from sphynx.engine.batch import harness_version
 from sphynx.engine.judging import missing_for
@@ -53,7 +53,7 @@ def head(suite: PlannedSuite, style: Style, plan: LocalPlan) -> str:
         figures.plural(suite.trials, "trial"),
     )
     left = "" if suite.remaining == suite.total else f", {suite.remaining} left to run"
-    name = style.paint(suite.compiled.suite.name, "bold")
+    name = style.paint(one_line(suite.compiled.suite.name), "bold")
     file = relative(str(suite.compiled.file), plan.options.cwd)
     return f"{name} ({file})  {' × '.join(parts)} = {figures.plural(suite.total, 'trial')}{left}"
 

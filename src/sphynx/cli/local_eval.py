@@ -15,7 +15,7 @@ from sphynx.cli.drive import Run, drive
 from sphynx.cli.eval_request import EvalRequest
 from sphynx.cli.import_limit import import_limit
 from sphynx.cli.option_rules import refuse_idle_skill_options
-from sphynx.cli.render import problems
+from sphynx.cli.render import figures, problems
 from sphynx.cli.render.board import Board
 from sphynx.cli.reports import Reports
 from sphynx.cli.results_view import print_batch
@@ -108,7 +108,7 @@ def _evaluate(run: Run, stop: Stop, recording: Recording | None) -> int:
 
     def batch_done(board: Board) -> None:
         if not run.request.json and not stop.stopped:
-            screen.aside(lambda: print_batch(run.out, board, run.elapsed_ms, run.folder(board.batch.id)))
+            screen.aside(lambda: print_batch(run.out, board, _took(run, board), run.folder(board.batch.id)))
 
     screen = Screen(
         run.err,
@@ -133,6 +133,14 @@ def _evaluate(run: Run, stop: Stop, recording: Recording | None) -> int:
     if outcomes is not None:
         _tell_github(run, outcomes, recording)
     return code
+
+
+def _took(run: Run, board: Board) -> float:
+    """Milliseconds, as ``sphynx show`` has them; of a resumed batch only those of this run."""
+    batch = board.batch
+    if run.request.resume is not None or batch.finished_at is None:
+        return run.elapsed_ms
+    return figures.span_ms(batch.started_at, batch.finished_at)
 
 
 def _tell_github(run: Run, outcomes: Sequence[github.Outcome], recording: Recording | None) -> None:

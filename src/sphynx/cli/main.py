@@ -181,6 +181,10 @@ def _traceback() -> None:
 
 
 def _say(text: str) -> None:
+    if not text.isprintable():
+        from sphynx.cli.render.text import clean
+
+        text = clean(text)
     try:
         sys.stderr.write(text + "\n")
     except OSError:

@@ -96,6 +96,11 @@ def batch_lines(stored: StoredBatch, style: Style) -> list[str]:
     lines += summary.totals_lines(records, style, took or sum(record.duration_ms for record in records))
     lines += [*summary.warning_lines(records), *summary.cost_lines(records, style), *_state(stored, board)]
     lines += kept_lines(batch.id, stored.folder, style)
+    if records:
+        case = records[0].case_id
+        lines.append(
+            style.paint(f"  sphynx show {batch.id} --case {case}   transcript, checks and diff", "dim")
+        )
     nothing = nothing_scored(records)
     return [*lines, f"  {nothing}"] if nothing else lines
 

@@ -27,7 +27,8 @@ def explain(error: Any, program: str, commands: Iterable[str]) -> tuple[str, str
     if needs := re.fullmatch(r"Option '(.+)' requires an argument", message):
         return f"{needs[1]} needs a value", _resumable() if needs[1] == "--resume" else general
     if extra := re.fullmatch(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", message):
-        return f"unexpected argument: {extra[1]}", general
+        hint = f"sphynx show BATCH --case {extra[1]}" if path.endswith(" show") else general
+        return f"unexpected argument: {extra[1]}", hint
     if unknown := re.match(r"No such command '(.*)'", message):
         near = difflib.get_close_matches(unknown[1], list(commands), n=1)
         return f"no such command: {unknown[1]}", f"did you mean {near[0]}?" if near else general

@@ -44,8 +44,9 @@ def _loose(wanted: str, variants: Sequence[Variant], file: str) -> list[int]:
         )
     every = labels(variants)
     near = nearest(wanted, every)
+    there = f"there are: {', '.join(every)}"
     raise UsageError(
-        "\n  ".join([f'{file} has no variant "{wanted}"', *every]),
-        hint=f'did you mean "{near}"?' if near else None,
+        f'no variant "{wanted}" in {file}',
+        hint=f'did you mean "{near}"? {there}' if near else there,
         issues=every,
     )

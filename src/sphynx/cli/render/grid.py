@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sphynx.cli.render import figures, statistics
 from sphynx.cli.render.board import Board, Cell, Row
 from sphynx.cli.render.style import Style
-from sphynx.cli.render.text import cut, fold, pad, width
+from sphynx.cli.render.text import cut, fold, one_line, pad, width
 
 _GAP = "   "
 _SPINNING, _SPINNING_ASCII = "◐◓◑◒", "|/-\\"
@@ -36,7 +36,7 @@ def head_lines(board: Board, style: Style, *, jobs: int | None = None, recorded:
     pace = f", {min(jobs, left)} at a time" if jobs and jobs > 1 and left > 1 else ""
     if left < total:
         pace = f", {left} left to run{pace}" if left else ", all of them recorded"
-    name = style.paint(board.batch.suite_name, "bold")
+    name = style.paint(one_line(board.batch.suite_name), "bold")
     parts = [f"{name} ({board.batch.file})", f"{shape} = {figures.plural(total, 'trial')}{pace}"]
     return fold(parts, "  ", style.width, "")
 
@@ -87,7 +87,10 @@ def _squeeze(boards: Sequence[Board], style: Style, now: float, height: int) -> 
     for row in running[: max(0, height - 2)]:
         name = f"{row.case_id}  {_cells(row.cells, style, now)}  {_clock(row, now)}"
         lines.append(
-            cut(f"  {_mark('running', style, now)} {pad(cut(row.label, 30), 30)}  {name}", style.width)
+            cut(
+                f"  {_mark('running', style, now)} {pad(cut(one_line(row.label), 30), 30)}  {name}",
+                style.width,
+            )
         )
     rest = len(rows) - (len(lines) - 1)
     return [*lines, style.paint(f"  … {figures.plural(rest, 'more row')}", "dim")]
@@ -125,7 +128,7 @@ def _by_case(
             if case:
                 out.append("")
             case = row.case_id
-            out.append("  " + style.paint(cut(row.case_name, style.width - 2), "bold"))
+            out.append("  " + style.paint(cut(one_line(row.case_name), style.width - 2), "bold"))
         out += [*own, *("      " + line for line in more)]
     return out
 
@@ -160,7 +163,7 @@ def _aligned(column: _Column, cells: int, index: int) -> str:
 
 
 def _label(row: Row, style: Style, now: float | None = None) -> str:
-    return f"{_mark(row.status, style, now)} {cut(row.label, max(16, style.width // 2))}"
+    return f"{_mark(row.status, style, now)} {cut(one_line(row.label), max(16, style.width // 2))}"
 
 
 def _cells(cells: Sequence[Cell], style: Style, now: float | None = None) -> str:

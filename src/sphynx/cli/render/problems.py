@@ -10,6 +10,14 @@ from sphynx.cli.render.style import Style
 from sphynx.cli.render.text import clean, one_line, width, wrap
 from sphynx.errors import DefinitionError, Problem, SphynxError
 
+_LONG = re.compile(r"\S{400,}")
+_KEPT = 60
+
+
+def _shortened(found: re.Match[str]) -> str:
+    """A word no reader reads to its end, such as an id that was pasted wrong."""
+    return f"{found[0][:_KEPT]}… ({len(found[0]):,} characters)"
+
 
 def error_lines(error: SphynxError, style: Style) -> list[str]:
     """``error:`` lines with their hints; every problem of a ``DefinitionError``, then their number."""
@@ -64,6 +72,7 @@ def _hint(hint: str | None, style: Style) -> list[str]:
 
 def _told(lead: str, text: str, style: Style) -> list[str]:
     """One line wherever lines are read by programs; in a terminal wrapped between words."""
+    text = _LONG.sub(_shortened, text)
     if style.interactive:
         first, *rest = wrap(text, style.width - width(lead) - 1) or [""]
     else:

@@ -148,8 +148,9 @@ def _changes(agent: AgentReport) -> Iterator[str]:
             said.append(f"{first.tokens.median - second.tokens.median:+,.0f} tokens")
         if first.seconds and second.seconds:
             said.append(f"{first.seconds.median - second.seconds.median:+.1f}s")
-        if first.usd is not None and second.usd is not None:
-            said.append(f"{first.usd - second.usd:+.2f} dollars in all")
+        if first.usd is not None and second.usd is not None and first.usd != second.usd:
+            more = first.usd - second.usd
+            said.append(f"{'+' if more > 0 else '-'}{figures.money(abs(more))} in all")
         if said:
             yield f"{gap.arm} minus {gap.baseline}, medians: {', '.join(said)}"
 

@@ -104,7 +104,8 @@ class Transcript:
         if self._current == speaker.key or self.headless:
             return []
         self._current = speaker.key
-        parts = [self.style.paint(speaker.case, "bold"), self.style.paint(speaker.variant, "dim")]
+        named = ((speaker.case, "bold"), (speaker.variant, "dim"))
+        parts = [self.style.paint(one_line(text), how) for text, how in named]
         if speaker.ordinal is not None:
             parts[-1] += self.style.paint(f"  #{speaker.ordinal}", "dim")
         return ["", *fold(parts, "  ", self.style.width)]
