@@ -222,6 +222,8 @@ def test_exec_is_a_login_shell_in_the_workspace_that_keeps_the_trials_path(guest
         "assert done.exit_code == 3 and not done.timed_out",
         f"assert done.stdout == 'mine given\\n{guest.workspace}\\n', done.stdout",
         "assert '/from-profile' in done.stderr and done.stderr.startswith(os.environ['PATH'])",
+        "assert (@ctx.exec('exit 4 # the end')).exit_code == 4",
+        "assert (@ctx.exec('cat <<END\\nhere\\nEND')).stdout == 'here\\n'",
         "return (@ctx.exec('read line; echo [$line]')).stdout == '[]\\n'",
     )
     guest.checks(source, "check")

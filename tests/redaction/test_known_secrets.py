@@ -10,6 +10,7 @@ import re
 import shlex
 import subprocess
 from urllib.parse import quote, quote_plus
+from xml.sax.saxutils import quoteattr
 
 import pytest
 from hypothesis import assume, given
@@ -32,6 +33,8 @@ def disguises(secret: str) -> dict[str, str]:
         "json": json.dumps(secret),
         "json unescaped": json.dumps(secret, ensure_ascii=False),
         "json in json": json.dumps(json.dumps({"key": secret})),
+        "json thrice": json.dumps(json.dumps(json.dumps(secret))),
+        "xml attribute": quoteattr(secret + "'"),
         "url path": quote(secret),
         "url part": quote(secret, safe=""),
         "url query": quote_plus(secret),

@@ -111,7 +111,9 @@ class Context:
                 "SPHYNX_LOGIN_HOME": os.environ.get("HOME", self.home),
                 "SPHYNX_PATH": os.environ.get("PATH", os.defpath),
             }
-            return Program(["/bin/sh", "-lc", _LOGIN + command], cwd=self.workspace, env=env)
+            # In a subshell, as a login shell that is bash reads ~/.bash_logout when a command calls exit.
+            text = f"{_LOGIN}( {command}\n)"
+            return Program(["/bin/sh", "-lc", text], cwd=self.workspace, env=env)
 
         def shown(outcome: ExecOutcome) -> Any:
             return {"exitCode": outcome.exit_code, "stderr": outcome.stderr, "stdout": outcome.stdout}

@@ -46,9 +46,12 @@ def _escaped(secret: str) -> Iterator[str]:
         once = json.dumps(secret, ensure_ascii=ascii_only)[1:-1]
         yield once
         yield once.replace("/", "\\/")
-        yield json.dumps(once, ensure_ascii=ascii_only)[1:-1]
+        twice = json.dumps(once, ensure_ascii=ascii_only)[1:-1]
+        yield twice
+        yield json.dumps(twice, ensure_ascii=ascii_only)[1:-1]
     yield html.escape(secret)
     yield html.escape(secret, quote=False)
+    yield html.escape(secret, quote=False).replace('"', "&quot;")
     yield secret.replace("'", "'\\''")
     yield secret.replace("'", "'\"'\"'")
 

@@ -204,7 +204,7 @@ class Context(Protocol):
         ...
 
     async def read_text(self, path: str) -> str:
-        """A workspace file as UTF-8 text; ``FileNotFoundError`` when it is not there."""
+        """A workspace file as UTF-8 text. When there is no such file the check has failed."""
         ...
 
     async def exists(self, path: str) -> bool:
