@@ -209,6 +209,24 @@ def test_exists_is_false_only_when_nothing_is_there(guest, form):
 
 
 @BOTH
+def test_exec_takes_a_program_and_its_arguments_as_prepare_does(guest, form):
+    """No shell reads them; a text in place of the list is refused; how it ends raises nothing."""
+    source = written(
+        form,
+        "done = @ctx.exec('printf', ['%s|', 'a b', '$HOME', \"it's; exit 3\"])",
+        'assert done.stdout == "a b|$HOME|it\'s; exit 3|", done.stdout',
+        "assert (@ctx.exec('false', [])).exit_code == 1",
+        "try:",
+        "    @ctx.exec('echo', 'x')",
+        "except TypeError as error:",
+        "    return str(error) == \"exec takes the arguments as a list: exec('echo', ['x'])\"",
+    )
+    guest.checks(source, "check")
+    answer = guest.run("checks", {})
+    assert (answer.record["status"], answer.record["message"]) == ("passed", "")
+
+
+@BOTH
 def test_exec_is_a_login_shell_in_the_workspace_that_keeps_the_trials_path(guest, form):
     tool = guest.home / "bin" / "only-here"
     tool.parent.mkdir()

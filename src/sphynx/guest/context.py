@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from sphynx.guest import files, frames
@@ -93,15 +94,28 @@ class Context:
         path = os.fspath(path)
         return self._answer("exists", [path], lambda: files.exists(self.workspace, path))
 
-    def exec(self, command: str, *, timeout_ms: int | None = None) -> Any:
+    def exec(
+        self,
+        command: str,
+        args: Sequence[str | os.PathLike[str]] | None = None,
+        *,
+        timeout_ms: int | None = None,
+    ) -> Any:
         """Run a shell command (``/bin/sh -lc``) in the workspace and give its :class:`ExecOutcome`.
 
+        With ``args``, as in ``prepare``, ``command`` is a program and none of it is read by a shell.
         It never raises for how the command ends; past ``timeout_ms`` the command is killed and ``timed_out``
         is true. The trial's own ``PATH`` comes before what the login profile makes of it. Of the trial's home
         the login reads ``.profile`` as it was before the agent began, nothing the agent wrote.
         """
         if not isinstance(command, str):
             raise TypeError(f"exec takes one shell command as text, not {type(command).__name__}")
+        told: list[Any] = [command]
+        if args is not None:
+            if isinstance(args, str):
+                raise TypeError(f"exec takes the arguments as a list: exec({command!r}, [{args!r}])")
+            told = [command, [os.fspath(part) for part in args]]
+            command = shlex.join([command, *told[1]])
 
         def start() -> Program:
             env = {
@@ -120,9 +134,9 @@ class Context:
 
         caller = current()
         if caller is not None and awaits(caller):
-            work = self._noted_async("exec", [command], lambda: wait_async(start(), timeout_ms), shown)
+            work = self._noted_async("exec", told, lambda: wait_async(start(), timeout_ms), shown)
             return caller.later("exec", work)
-        return self._noted("exec", [command], lambda: start().wait(timeout_ms), shown)
+        return self._noted("exec", told, lambda: start().wait(timeout_ms), shown)
 
     def _answer(self, method: str, arguments: list[Any], work: Callable[[], Any]) -> Any:
         caller = current()

@@ -211,8 +211,13 @@ class Context(Protocol):
         """Whether the path is there."""
         ...
 
-    async def exec(self, command: str, *, timeout_ms: int | None = None) -> Completed:
-        """Run a ``/bin/sh -lc`` command in the workspace. Never raises for how it ends."""
+    async def exec(
+        self, command: str, args: Sequence[str] | None = None, *, timeout_ms: int | None = None
+    ) -> Completed:
+        """Run a ``/bin/sh -lc`` command in the workspace. Never raises for how it ends.
+
+        With ``args``, as in ``prepare``, ``command`` is a program and none of it is read by a shell.
+        """
         ...
 
 
@@ -244,7 +249,9 @@ class PlainContext(Protocol):
     def summary(self) -> Summary: ...
     def read_text(self, path: str) -> str: ...
     def exists(self, path: str) -> bool: ...
-    def exec(self, command: str, *, timeout_ms: int | None = None) -> Completed: ...
+    def exec(
+        self, command: str, args: Sequence[str] | None = None, *, timeout_ms: int | None = None
+    ) -> Completed: ...
 
 
 class ApiUrls(Protocol):
