@@ -43,17 +43,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_dry_run_says_who_is_missing_a_key(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """All of them at once, a judge's too: without it trials would be void after their agent was paid."""
+    """A person's key stops the run; a judge's is told before it starts, since its trials will be void."""
     (folder / "s_eval.py").write_text(FILE.replace("PERSON", ""))
     assert main(["eval", "--local", "--dry-run"]) == 1
     shown = capsys.readouterr().out
     assert "facts   openai/gpt-5.4, 3 times" in shown and "OPENAI_API_KEY is not set" in shown
-    assert main(["eval", "--local"]) == 1
+    assert main(["eval", "--local"]) == 2
     assert (
-        "error: OPENAI_API_KEY is not set (openai/gpt-5.4 judges), nothing was started"
+        "OPENAI_API_KEY is not set (openai/gpt-5.4 judges): trials it should judge will be void"
         in capsys.readouterr().err
     )
-    assert not (folder / ".sphynx" / "batches").exists()
     (folder / "s_eval.py").write_text(FILE.replace("PERSON", PERSON))
     assert main(["eval", "--local", "--dry-run"]) == 1
     shown = capsys.readouterr()

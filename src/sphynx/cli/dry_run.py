@@ -16,7 +16,7 @@ from sphynx.cli.render.text import one_line, pad, width
 from sphynx.engine import LocalPlan, Need, PlannedSuite, list_batches, read_batch
 from sphynx.engine.batch import harness_version
 from sphynx.engine.judging import missing_for
-from sphynx.engine.other_agents import missing_of
+from sphynx.engine.other_agents import missing_of, missing_of_judges
 from sphynx.engine.skills import judge_calls, skill_trials
 from sphynx.errors import ExitCode
 from sphynx.registry import load_harness
@@ -37,7 +37,7 @@ def report(run: Run) -> int:
     takes = [f"  {pad('takes', _WORD)}{expected(plan)}"] if skill_trials(plan) else []
     for line in _mocks(plan) + _lines(facts) + takes + history(plan):
         out.line(line)
-    names = {need.name for need in missing_of(plan)}
+    names = {need.name for need in [*missing_of(plan), *missing_of_judges(plan)]}
     if not names:
         return ExitCode.OK
     verb = "is" if len(names) == 1 else "are"
@@ -91,7 +91,7 @@ def _needs(plan: LocalPlan, style: Style) -> list[_Fact]:
 
 
 def _judges(plan: LocalPlan, style: Style) -> list[_Fact]:
-    """The judges and whether they can be asked."""
+    """The judges and whether they can be asked. A key they lack is no reason not to start, as documented."""
     found: dict[str, _Fact] = {}
     for judge in [judge for suite in plan.suites for case in suite.cases for judge in case.case.judges]:
         missing = missing_for(judge, plan.options.env)

@@ -21,7 +21,7 @@ from sphynx.cli.reports import Reports
 from sphynx.cli.results_view import print_batch
 from sphynx.cli.screen import Screen, mode_for
 from sphynx.engine import LocalPlan, Need, Stop, plan_resume, run_plan
-from sphynx.engine.other_agents import missing_of
+from sphynx.engine.other_agents import missing_of, missing_of_judges
 from sphynx.engine.skills import plan_paths, skill_trials
 from sphynx.errors import ExitCode, UsageError
 from sphynx.settings.server import api_key
@@ -62,6 +62,8 @@ def start(request: EvalRequest) -> int:
     with _recorded(run, stop, say) as recording:
         if missing := missing_of(plan):
             raise missing_error(missing)
+        for need in missing_of_judges(plan):
+            say(f"{need.name} is not set ({need.why}): trials it should judge will be void")
         return _evaluate(run, stop, recording)
 
 

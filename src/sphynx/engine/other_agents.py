@@ -29,14 +29,22 @@ class Spend:
 
 
 def missing_of(plan: LocalPlan) -> list[Need]:
-    """Every variable a plan lacks, those of judges and of agents that play people included, each once.
+    """Every variable without which no trial can start, also of agents that play people, each once."""
+    return _each_once([*_missing(plan, needs_of_person), *plan.missing])
 
-    A trial whose judge cannot be asked is void after its agent was paid: who starts a run asks this before.
-    """
-    env = plan.options.env
+
+def missing_of_judges(plan: LocalPlan) -> list[Need]:
+    """What judges lack: no reason not to start, as documented, but their trials will be void."""
+    return _each_once(_missing(plan, needs_of_judges))
+
+
+def _missing(plan: LocalPlan, needs: Callable[[Case, Mapping[str, str]], Iterator[Need]]) -> list[Need]:
     cases = [one.case for suite in plan.suites if suite.remaining for one in suite.cases]
-    others = [need for case in cases for need in needs_of_others(case, env) if not need.found]
-    return list({need.name: need for need in [*others, *plan.missing]}.values())
+    return [need for case in cases for need in needs(case, plan.options.env) if not need.found]
+
+
+def _each_once(needs: Sequence[Need]) -> list[Need]:
+    return list({need.name: need for need in needs}.values())
 
 
 def agent(
@@ -78,16 +86,21 @@ def other_harnesses(case: Case) -> Iterator[str]:
     yield from (judge.harness for judge in case.judges if judge.harness)
 
 
-def needs_of_others(case: Case, env: Mapping[str, str]) -> Iterator[Need]:
-    """The keys of the agents that play a case's person, and of its judges."""
-    asked = [(judge.harness, judge.model, "judges") for judge in case.judges if judge.harness]
+def needs_of_person(case: Case, env: Mapping[str, str]) -> Iterator[Need]:
+    """The keys of the agent that plays a case's person."""
     if isinstance(case.user, SimulatedUser) and case.user.harness:
-        asked.append((case.user.harness, case.user.model or "", "plays people"))
-    for harness, model, role in asked:
+        harness, model = case.user.harness, case.user.model or ""
         for need in _harness_needs(harness, model, env):
-            yield Need(need["name"], need["found"], f"{harness}/{model} {role}")
+            yield Need(need["name"], need["found"], f"{harness}/{model} plays people")
+
+
+def needs_of_judges(case: Case, env: Mapping[str, str]) -> Iterator[Need]:
+    """The keys of a case's judges."""
     for judge in case.judges:
-        if not judge.harness:
+        if judge.harness:
+            for need in _harness_needs(judge.harness, judge.model, env):
+                yield Need(need["name"], need["found"], f"{judge.harness}/{judge.model} judges")
+        else:
             provider = PROVIDERS[judge.provider or "openai"]
             why = f"{judge.provider or 'openai'}/{judge.model} judges"
             yield Need(provider.key_name, bool(provider.key(env)), why)
