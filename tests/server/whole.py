@@ -58,12 +58,14 @@ class Whole:
             capture_output=True, timeout=120,
         )  # fmt: skip
 
-    def more_workers(self, data: Path, jobs: int = 2) -> subprocess.Popen[bytes]:
+    def more_workers(
+        self, data: Path, jobs: int = 2, *args: str, environ: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[bytes]:
         """A ``sphynx worker`` on the server's database."""
-        env = {**clean_env(data.parent), "SPHYNX_DATABASE_URL": self.database_url}
+        env = {**clean_env(data.parent), "SPHYNX_DATABASE_URL": self.database_url, **(environ or {})}
         with self.log.open("a") as file:
             return subprocess.Popen(
-                [SPHYNX, "worker", "--data", str(data), "--jobs", str(jobs), "--no-isolate"],
+                [SPHYNX, "worker", "--data", str(data), "--jobs", str(jobs), "--no-isolate", *args],
                 stderr=file, env=env,
             )  # fmt: skip
 

@@ -40,7 +40,7 @@ class TrialJournal:
         self._kept: list[Event] = []
         self._room = MAX_CHARS
         self._paths: dict[str, None] = {}
-        self._opening = ""
+        self.opening = ""
         self.overview = Overview()
         self._answer = ""
         self.dropped = 0
@@ -50,13 +50,15 @@ class TrialJournal:
         self.failed_commands = 0
         self.session_id: str | None = None
         self.model: str | None = None
+        self.redacted = False
+        """Whether checks are handed something that is stored in another way."""
         self.lost: str | None = None
         """Why an event could not be stored; the trial's record is then not complete."""
 
     def open_turn(self, text: str) -> None:
         """A person speaks: the opening prompt or a reply."""
         if not self.turn_count:
-            self._opening = text
+            self.opening = text
         self.turn_count += 1
         self.emit(Message(role="user", text=text, at=now_ms()))
 
@@ -68,6 +70,7 @@ class TrialJournal:
         self.overview.add(event)
         self._keep(event)
         clean = self._redactor.event(event)
+        self.redacted = self.redacted or clean is not event
         if self.lost is None:
             try:
                 self._write(clean)
@@ -75,6 +78,13 @@ class TrialJournal:
                 self.lost = error.strerror or str(error)
         for watch in self._watch:
             watch(clean)
+
+    def replay(self, events: Iterable[Event], *, opening: str, turn_count: int) -> None:
+        """Take the events of a journal that another process has written."""
+        self.opening = opening
+        for event in events:
+            self.emit(event)
+        self.turn_count = turn_count
 
     def answer(self) -> str:
         """The agent's last message."""
@@ -86,7 +96,7 @@ class TrialJournal:
 
     def turns(self) -> list[dict[str, Any]]:
         """The conversation as a check's ``turns()`` gives it; ``eventsDropped`` counts what it leaves out."""
-        built = turns.build(self._kept, self._opening)
+        built = turns.build(self._kept, self.opening)
         if self.dropped:
             built[-1]["eventsDropped"] = self.dropped
             built[-1]["agentText"] = self._answer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from sphynx.engine import artifacts, command_check, costing, judging_trials, people
+from sphynx.engine import artifacts, command_check, costing, judging_trials
 from sphynx.engine.checks import skipped
 from sphynx.engine.secret_names import clean_scores, clean_steps
 from sphynx.results.costs import is_incomplete
@@ -37,9 +37,7 @@ def build(trial: Trial, *, duration_ms: float) -> TrialRecord:
         observed=talk.observed_model if talk else None,
         sandbox=trial.box.backend if trial.box is not None else "local",
     )
-    costs += costing.other_lines(
-        people.spends_of(trial.person), trial.hearing.spends if trial.hearing else []
-    )
+    costs += costing.other_lines(trial.asked, trial.hearing.spends if trial.hearing else [])
     turns = journal.turn_count
     kept = artifacts.keep(trial, diff)
     artifacts.keep_unread(trial)

@@ -50,20 +50,24 @@ def known_cause(name: str) -> Cause:
     return known.get(name, "internal")
 
 
-async def open_sandbox(trial: Trial) -> None:
-    """Open the trial's machine with the environment every process of it gets."""
+def spec_of(trial: Trial) -> SandboxSpec:
+    """The trial's machine, with the environment every process of it gets."""
     job, machine = trial.job, trial.machine
     profile = job.variant.profile
     env = {**machine.forwarded, **((profile.env if profile else None) or {})}
     key = job.key
-    spec = SandboxSpec(
+    return SandboxSpec(
         trial_id=f"{key.batch_id}-{key.case_id}-{key.ordinal}",
         bundle=job.suite.bundle,
         env=env,
         isolate=machine.isolate,
     )
+
+
+async def open_sandbox(trial: Trial) -> None:
+    """Open the trial's machine."""
     try:
-        trial.box = await machine.backend.open(spec)
+        trial.box = await trial.machine.backend.open(spec_of(trial))
     except OSError as error:
         text = f"The sandbox did not open: {error.strerror or error}"
         raise StageError(text, stage="sandbox", cause="sandbox") from error
@@ -103,7 +107,7 @@ async def run_agent(trial: Trial) -> None:
     """The agent's turns. A failed or timed-out agent settles the trial."""
     assert trial.harness is not None
     case = trial.job.case.case
-    person = trial.person = people.person_of(trial)
+    person = people.person_of(trial)
     begun = monotonic()
     try:
         talk = await turns.converse(
@@ -118,6 +122,7 @@ async def run_agent(trial: Trial) -> None:
     finally:
         trial.model_ms = (monotonic() - begun) * 1000
         if person is not None:
+            trial.asked = people.spends_of(person)
             await people.close(trial, person)
     trial.talk = talk
     await mocks.settled(trial)

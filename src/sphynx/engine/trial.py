@@ -16,14 +16,15 @@ import anyio
 
 from sphynx.compiler.compiled import CompiledCase, CompiledSuite, CompiledVariant
 from sphynx.contracts import Harness, ResultSink, Sandbox, SandboxBackend, TrialKey
-from sphynx.engine import credentials, judging_trials, other_agents, record, stages
+from sphynx.engine import checkpoint, credentials, judging_trials, other_agents, record, stages
 from sphynx.engine.batch_folder import BatchFolder
+from sphynx.engine.checkpoint import Checkpoints
 from sphynx.engine.checks import Scored
 from sphynx.engine.diff import Changes
 from sphynx.engine.journaling import TrialJournal
 from sphynx.engine.judging_trials import Hearing
 from sphynx.engine.mocks import TrialMocks
-from sphynx.engine.people import Person
+from sphynx.engine.other_agents import Spend
 from sphynx.engine.prepare import CaseCache
 from sphynx.engine.turns import Conversation
 from sphynx.errors import StageError
@@ -47,6 +48,8 @@ class Machine:
     recorder: str | None = None
     isolate: bool = False
     keep_workspace: bool = False
+    checkpoints: Checkpoints | None = None
+    """Where a trial that may go on elsewhere leaves what that needs; the machine is then its alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,8 @@ class Trial:
     talk: Conversation | None = None
     changes: Changes = field(default_factory=Changes)
     scored: Scored | None = None
-    person: Person | None = None
+    asked: list[Spend] = field(default_factory=list[Spend])
+    """What the model that played the person took, reply by reply."""
     hearing: Hearing | None = None
     """What judges said; ``None`` while there is nothing for them to judge."""
     status: TrialStatus | None = None
@@ -87,6 +91,9 @@ class Trial:
     reason: str | None = None
     isolation: str = "none"
     model_ms: float = 0.0
+    begun: float = field(default_factory=monotonic)
+    spent_ms: float = 0.0
+    """What attempts before this one took, as far as it goes on from what they did."""
     void_fields: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -94,6 +101,10 @@ class Trial:
         """Settle the trial; the first reason stands."""
         if self.status is None:
             self.status, self.cause, self.stage, self.reason = status, cause, stage, reason
+
+    def took_ms(self) -> float:
+        """Milliseconds from the trial's begin to now."""
+        return self.spent_ms + (monotonic() - self.begun) * 1000
 
     def show(self, stage: str, text: str) -> None:
         """Hand redacted output of a stage to whoever watches."""
@@ -108,7 +119,6 @@ class Trial:
 async def run_trial(job: TrialJob, machine: Machine) -> TrialRecord:
     """Run one trial and give its record. Raises only when cancelled, after its sandbox was closed."""
     trial = _begin(job, machine)
-    begun = monotonic()
     try:
         await _live(trial)
     except StageError as error:
@@ -120,7 +130,7 @@ async def run_trial(job: TrialJob, machine: Machine) -> TrialRecord:
     except Exception as error:
         trial.end("void", cause="internal", stage=None, reason=_first_line(error))
     await _close(trial)
-    duration_ms = (monotonic() - begun) * 1000
+    duration_ms = trial.took_ms()
     try:
         return record.build(trial, duration_ms=duration_ms)
     except Exception as error:
@@ -141,10 +151,12 @@ def _begin(job: TrialJob, machine: Machine) -> Trial:
 
 
 async def _live(trial: Trial) -> None:
-    await stages.open_sandbox(trial)
-    await stages.set_up(trial)
-    await stages.run_agent(trial)
-    await stages.see_changes(trial)
+    if not await checkpoint.resumed(trial):
+        await stages.open_sandbox(trial)
+        await stages.set_up(trial)
+        await stages.run_agent(trial)
+        await stages.see_changes(trial)
+        await checkpoint.keep(trial)
     if trial.status is None:
         await stages.score(trial)
     await judging_trials.before_close(trial, stages.opened(trial))

@@ -33,6 +33,7 @@ from sphynx.sandboxes.docker.options import NONE, OPEN, ContainerOptions
 if TYPE_CHECKING:
     from aiodocker.containers import DockerContainer
 
+IsWanted = Callable[[str], Awaitable[bool]]
 LABEL = "sh.sphynx"
 OWNER, TRIAL = f"{LABEL}.owner", f"{LABEL}.trial"
 _NANO = 1_000_000_000
@@ -85,9 +86,12 @@ class DockerBackend:
         *,
         options: ContainerOptions | None = None,
         labels: Mapping[str, str] | None = None,
+        is_wanted: IsWanted | None = None,
     ) -> DockerBox:
         """A new container for one trial; ``options`` and ``labels`` other than the backend's own are for it
         alone. ``StageError`` says why there is none, and then none is left.
+
+        ``is_wanted`` is asked when the sandbox is closed: a container that somebody else goes on with stays.
         """
         wanted = options or self.options
         about = await self._engine.image(wanted.image)
@@ -95,7 +99,7 @@ class DockerBackend:
         container = await self._engine.create(config, f"sphynx-{secrets.token_hex(8)}")
         try:
             await self._start(container, wanted.image)
-            box = self._box(_Made(container, about.get("User") or "", self._proxies(wanted)), spec)
+            box = self._box(_Made(container, about.get("User") or "", self._proxies(wanted)), spec, is_wanted)
             await self._set_up(container, wanted.image, about.get("User") or "")
         except BaseException:
             with anyio.CancelScope(shield=True), anyio.move_on_after(_CLOSE_S), suppress(StageError):
@@ -105,11 +109,16 @@ class DockerBackend:
         return box
 
     async def attach(
-        self, container_id: str, spec: SandboxSpec, *, options: ContainerOptions | None = None
+        self,
+        container_id: str,
+        spec: SandboxSpec,
+        *,
+        options: ContainerOptions | None = None,
+        is_wanted: IsWanted | None = None,
     ) -> DockerBox | None:
         """The sandbox of a container that still runs, whoever opened it; ``None`` when it does not.
 
-        What ran in it for another process has been killed, or is: a call ends with the connection it came by.
+        Calls of other processes that still run in it are killed; what calls left behind lives on.
         """
         container = await self._engine.find(container_id)
         if container is None or container["Config"]["Labels"].get(OWNER) != self.labels[OWNER]:
@@ -119,7 +128,13 @@ class DockerBackend:
             await self._egress_to(wanted.network.hosts).start()
         user = container["Config"].get("User") or ""
         user = container["Config"]["Labels"].get(f"{LABEL}.user", user)
-        box = self._box(_Made(container, user, self._proxies(wanted)), spec)
+        try:
+            said = await calls.call(container, {"op": "alone"})
+        except calls.Broken:
+            return None  # it has just ended
+        if "errno" in said:
+            raise StageError(f"The container: {said['reason']}", stage="sandbox", cause="sandbox")
+        box = self._box(_Made(container, user, self._proxies(wanted)), spec, is_wanted)
         self._boxes.add(box)
         return box
 
@@ -147,12 +162,13 @@ class DockerBackend:
                 await egress.aclose()
             await self._engine.aclose()
 
-    def _box(self, made: _Made, spec: SandboxSpec) -> DockerBox:
+    def _box(self, made: _Made, spec: SandboxSpec, is_wanted: IsWanted | None) -> DockerBox:
         container_id = str(made.container.id)
 
         async def remove() -> None:
             self._boxes.discard(box)
-            await self._engine.remove(container_id)
+            if is_wanted is None or not await is_wanted(container_id):
+                await self._engine.remove(container_id)
 
         box = DockerBox(
             made.container,

@@ -23,7 +23,8 @@ from sphynx.sandboxes.case_cache import CaseCache
 from sphynx.sandboxes.local_root import LocalRoot
 from sphynx.schema.records import TrialRecord
 from sphynx.server.execution.backends import Backends
-from sphynx.server.execution.containers import Containers
+from sphynx.server.execution.checkpoints import StoredCheckpoints
+from sphynx.server.execution.containers import Containers, OfTrial
 from sphynx.server.execution.rebuilt import Rebuilt, bundle_digest, forget, rebuild, write_bundle
 from sphynx.server.lending import lent
 from sphynx.server.starting import profile_from
@@ -47,6 +48,11 @@ class Attempt:
     number: int
     batch_id: str
     scope: anyio.CancelScope
+
+
+def _again(attempt: int) -> dict[str, Any]:
+    """What a trial says in whose sandbox nobody can go on."""
+    return {"note": f"attempt {attempt}: the worker of the one before was lost, so it began anew"}
 
 
 class TrialRunner:
@@ -126,10 +132,12 @@ class TrialRunner:
             ) as backend:
                 folder.trial_started(job.key)
                 where = folder.trial_folder(job.key)
-                record = await run_trial(job, machine(backend))
+                kept = StoredCheckpoints(self._database, backend) if isinstance(backend, OfTrial) else None
+                record = await run_trial(job, machine(backend, kept))
                 sandbox_id = getattr(backend, "sandbox_id", None)
+            again = _again(attempt) if kept is None else kept.told
             events = list(read_events(where))
-            await self._settle(trial_id, attempt, sandbox_id, record, entries(events))
+            await self._settle(trial_id, attempt, sandbox_id, record, entries(events), again)
             return "settled"
         except Exception as error:
             _LOG.error("trial broke", extra={"trial": trial_id, "error": type(error).__name__})
@@ -198,11 +206,12 @@ class TrialRunner:
 
         plain = found["sandbox"] == "local" and not self._isolate
 
-        def machine(backend: Any) -> Machine:
+        def machine(backend: Any, kept: StoredCheckpoints | None) -> Machine:
             return Machine(
                 backend=backend, folder=folder, sinks=(), host_env=env, forwarded={},
                 cache=CaseCache(LocalRoot(self._data / "orgs" / org)),
                 recorder=shared_recorder(self.root) if plain else None, isolate=self._isolate,
+                checkpoints=kept,
             )  # fmt: skip
 
         return job, machine
@@ -239,14 +248,14 @@ class TrialRunner:
         sandbox_id: str | None,
         record: TrialRecord,
         journal: list[dict[str, Any]],
+        again: Mapping[str, Any],
     ) -> None:
         result = trial_to_wire(record, [])
         del result["trajectory"]
         result["id"] = trial_id
         result["sandboxId"] = sandbox_id or result["sandboxId"]
         if attempt > 1:
-            again = f"attempt {attempt}: the worker of the one before was lost, so it began anew"
-            result["x-sphynx"] = {**result.get("x-sphynx", {}), "attempt": attempt, "note": again}
+            result["x-sphynx"] = {**result.get("x-sphynx", {}), "attempt": attempt, **again}
         await self._kept(trial_id, attempt, result, journal, record.harness_version)
 
     async def _void(self, trial_id: str, attempt: int, found: Mapping[str, Any], reason: str) -> None:

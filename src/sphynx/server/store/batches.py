@@ -13,7 +13,7 @@ from sphynx.server.definitions import Definition
 from sphynx.server.identifiers import new_id, now_ms
 from sphynx.server.refusals import conflict, not_found
 from sphynx.server.store.database import Database
-from sphynx.server.store.tables import BATCHES, ENDED, RUNS, TRIALS, squeeze
+from sphynx.server.store.tables import BATCHES, CHECKPOINTS, ENDED, RUNS, TRIALS, squeeze
 
 PRIORITY = 5
 """Of batches that name none; 1 goes first."""
@@ -179,6 +179,7 @@ async def settle_trial(
     )  # fmt: skip
     if not changed.rowcount:
         return False
+    await connection.execute(sa.delete(CHECKPOINTS).where(CHECKPOINTS.c.trial_id == trial_id))
     query = sa.select(TRIALS.c.run_id, TRIALS.c.batch_id).where(TRIALS.c.id == trial_id)
     row = (await connection.execute(query)).one()
     if harness_version:
@@ -260,6 +261,8 @@ async def end_early(database: Database, connection: AsyncConnection, batch_id: s
             for row in left
         ]
         await connection.execute(voided, results)
+        of_batch = sa.select(TRIALS.c.id).where(TRIALS.c.batch_id == batch_id)
+        await connection.execute(sa.delete(CHECKPOINTS).where(CHECKPOINTS.c.trial_id.in_(of_batch)))
     await _count(connection, batch_id)
     await connection.execute(
         sa.update(RUNS)

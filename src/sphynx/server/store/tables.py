@@ -154,6 +154,13 @@ TRIALS = sa.Table(
     sa.Index(None, "batch_id", "status", "attempt", "finished_at"),
 )  # fmt: skip
 
+CHECKPOINTS = sa.Table(
+    "checkpoints", METADATA, _id("trial_id", primary_key=True),
+    sa.Column("sandbox_id", sa.String(128)), sa.Column("state_z", sa.LargeBinary),
+    sa.Column("why_not", sa.Text, nullable=False), sa.Index(None, "sandbox_id"),
+)  # fmt: skip
+"""Where a trial may be gone on from, or why it may not; gone with the trial's end."""
+
 WORKERS = sa.Table("workers", METADATA, _id(primary_key=True), _at("seen_at"))
 
 ENDED = ("passed", "failed", "void")

@@ -6,16 +6,20 @@ in an argument: variables and prompts travel on standard input.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
+import signal
 import sys
 import tempfile
+import time
 
 from sphynx.sandboxes import trees
 from sphynx.sandboxes.docker import frames, layout
 from sphynx.sandboxes.docker.inside import talk
 from sphynx.sandboxes.docker.inside.account import Account, account
+from sphynx.sandboxes.local import killing
 from sphynx.sandboxes.local.paths import Folders, Root
 
 TYPE_CHECKING = False  # the name is enough for type checkers, and typing is slow to import
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
 
 _NAMES = ("TERM", "container")
 """Variables the engine sets for its own exec."""
+_UNKILLABLE_S = 8.0
 _COERCED = "C.UTF-8"
 """What an interpreter without a locale writes into its own environment."""
 
@@ -50,6 +55,31 @@ def _setup(asked: Mapping[str, Any], who: Account) -> None:
         os.chown(path, who.uid, who.gid)
     os.makedirs(layout.BUNDLES, mode=0o711, exist_ok=True)
     talk.answer(bash=shutil.which("bash") is not None, user=who.name, uid=who.uid)
+
+
+def _alone(asked: Mapping[str, Any], who: Account) -> None:
+    """End calls of others, with all they have started; what they left to the first process stays."""
+    end = time.monotonic() + _UNKILLABLE_S
+    while others := [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if _is_a_call(pid)]:
+        if time.monotonic() > end:
+            talk.answer(errno=errno.EBUSY, reason="what runs in it cannot be ended")
+            return
+        for pid in killing.descendants(others, freeze=True):
+            killing.send_signal(pid, signal.SIGKILL)
+        time.sleep(0.01)
+    talk.answer()
+
+
+def _is_a_call(pid: int) -> bool:
+    """Whether the engine has put this process here from outside, and it is not ours."""
+    if pid in (1, os.getpid()):
+        return False
+    try:
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
+            state, parent = file.read().rpartition(b")")[2].split()[:2]
+    except (OSError, ValueError):
+        return False
+    return parent == b"0" and state not in (b"Z", b"X")
 
 
 def _exec(asked: Mapping[str, Any], who: Account) -> None:
@@ -200,6 +230,6 @@ def _environment(asked: Mapping[str, Any], who: Account) -> dict[str, str]:
 
 
 _OPS = {
-    "setup": _setup, "exec": _exec, "guest": _guest, "write": _write, "read": _read, "upload": _upload,
-    "download": _download,
+    "setup": _setup, "alone": _alone, "exec": _exec, "guest": _guest, "write": _write, "read": _read,
+    "upload": _upload, "download": _download,
 }  # fmt: skip
