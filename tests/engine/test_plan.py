@@ -47,11 +47,14 @@ def test_an_unknown_case_or_variant_lists_what_there_is(project: Project) -> Non
     with pytest.raises(UsageError) as caught:
         plan_local([], project.options(cases=("zzz",)))
     assert "a, b, c" in (caught.value.hint or "")
-    with pytest.raises(UsageError, match="nop/none"):
+    with pytest.raises(UsageError) as caught:
         plan_local([], project.options(cases=("a",), variants=("zzz",)))
+    assert "there are: nop/none" in (caught.value.hint or "")
 
 
-@pytest.mark.parametrize("options", [{"jobs": 0}, {"trials": 0}, {"trials": 11}, {"timeout_s": 0}])
+@pytest.mark.parametrize(
+    "options", [{"jobs": 0}, {"jobs": 257}, {"trials": 0}, {"trials": 11}, {"timeout_s": 0}]
+)
 def test_numbers_out_of_range_are_refused(project: Project, options: dict[str, int]) -> None:
     project.suite(TWO)
     with pytest.raises(UsageError):
