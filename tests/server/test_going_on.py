@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -154,3 +155,40 @@ def test_a_trial_goes_on_with_its_checks(docker_daemon: Daemon, tmp_path: Path) 
         until(lambda: not docker_daemon.containers(), 40)
         assert checkpoints(server) == 0
         witness.check(4)
+
+
+def test_a_worker_that_comes_back_leaves_the_sandbox_alone(
+    docker_daemon: Daemon, tmp_path: Path, new_database: str
+) -> None:
+    """On Postgres a worker stands still past its time while its check runs. Another one ends that check, goes
+    on in the container, and keeps it when the first comes back; the result is the second one's.
+    """
+    home = project(tmp_path / "project", seconds=12)
+    environ = docker_daemon.env
+    with whole(
+        tmp_path / "data", "--no-worker", *NETWORK, environ=environ, database_url=new_database
+    ) as server:
+        witness = Witness(new_database)
+        workers = [server.more_workers(server.data, 1, *NETWORK, environ=environ) for _ in range(2)]
+        try:
+            batch_id = start(server, home)
+            container = checking(docker_daemon)
+            (begun,) = witness.seen()
+            stopped = next(one for one in workers if f"-{one.pid}-" in begun.worker)
+            stopped.send_signal(signal.SIGSTOP)
+            until(lambda: len(witness.seen()) == 2, 40)
+            time.sleep(3)
+            stopped.send_signal(signal.SIGCONT)
+            trial = ended(server, batch_id)
+            assert trial["sandboxId"] == container
+            assert (trial["x-sphynx"]["attempt"], trial["x-sphynx"]["resumedFrom"]) == (2, "checks")
+            until(lambda: not docker_daemon.containers())
+            witness.check(1)
+            assert stopped.poll() is None
+            assert witness.rows("select * from checkpoints") == []
+        finally:
+            for one in workers:
+                one.send_signal(signal.SIGCONT)
+                one.terminate()
+            for one in workers:
+                one.wait(20)
