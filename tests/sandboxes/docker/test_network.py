@@ -13,6 +13,7 @@ import pytest
 
 from sandboxes.docker.conftest import OPTIONS
 from sphynx.contracts import SandboxSpec
+from sphynx.errors import StageError
 from sphynx.sandboxes.docker import DockerBackend
 from sphynx.sandboxes.docker.options import Network
 
@@ -117,5 +118,9 @@ async def test_the_relay_outlives_its_backend(
     assert again is not None
     done = await again.exec([*CURL, f"http://{host}/again"], env=ASK)
     assert done.stdout.decode() == f"/again of {host}", done.stderr
+    elsewhere = DockerBackend(options, env=docker_daemon.env, folder=tmp_path / "other")
+    with pytest.raises(StageError, match="way to the allowed hosts ended"):
+        await elsewhere.attach(box.id, SPEC)
+    await elsewhere.aclose()
     await second.aclose()
     await first.aclose()

@@ -125,7 +125,12 @@ class DockerBackend:
             return None
         wanted = options or self.options
         if wanted.network.mode == "hosts":
-            await self._egress_to(wanted.network.hosts).start()
+            egress = self._egress_to(wanted.network.hosts)
+            await egress.start()
+            binds = container["HostConfig"].get("Binds") or ()
+            if not any(bind.startswith(f"{egress.folder}:") for bind in binds):
+                text = "The container's way to the allowed hosts ended with the worker"
+                raise StageError(text, stage="sandbox", cause="sandbox")
         user = container["Config"].get("User") or ""
         user = container["Config"]["Labels"].get(f"{LABEL}.user", user)
         try:
