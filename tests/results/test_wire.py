@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sphynx.cli.recording_wire import report_of
 from sphynx.journal.entries import entries
 from sphynx.journal.events import Command, Message
 from sphynx.redaction import Redactor
@@ -48,6 +49,29 @@ def trial(ordinal: int, status: str, **fields: object) -> TrialRecord:
         id=f"b1/{ordinal}", batch_id="b1", suite_id="s", case_id="c", ordinal=ordinal, status=status,
         isolation="none", harness="codex", harness_version="0.1", model="m", duration_ms=1500, **values,
     )  # fmt: skip
+
+
+def test_calls_the_contract_does_not_know_do_not_break_its_readers() -> None:
+    """A check that asked for ``ctx.summary()``: the call stands beside the contract's fields."""
+    nothing = {"text": "", "format": "text", "state": "unavailable", "truncated": False}
+    calls = [
+        {"index": at, "method": method, "startedAt": 1.0, "durationMs": 0.1, "input": nothing,
+         "output": nothing, "error": None}
+        for at, method in enumerate(("answer", "summary"))
+    ]  # fmt: skip
+    check = {
+        "id": "code:0", "index": 0, "name": "n", "kind": "code", "status": "passed", "startedAt": 1.5,
+        "durationMs": 1, "message": "", "exitCode": 0, "truncated": False, "input": None, "output": None,
+        "error": None, "calls": calls, "logs": [],
+    }  # fmt: skip
+    done = trial(1, "passed", validations=[store_validation(check, Redactor())])
+    wire = batch_to_wire(batch("finished", plan()), [done], {})
+    read = EvalBatch.model_validate(wire).runs[0].trials[0].validations[0]
+    assert [call.method for call in read.calls] == ["answer"]
+    (own,) = wire["runs"][0]["trials"][0]["validations"][0]["x-sphynx"]["calls"]
+    assert own["method"] == "summary"
+    report = report_of("r", done, [])
+    assert [call["method"] for call in report["outcome"]["validations"][0]["calls"]] == ["answer"]
 
 
 def test_a_full_batch_is_what_the_wire_model_reads() -> None:

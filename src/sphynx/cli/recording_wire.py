@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from sphynx.journal.events import Command, Event, ToolCall
-from sphynx.results.evidence import RECORD_LIMIT
+from sphynx.results.wire import validations_to_wire
 from sphynx.schema.records import TrialRecord, UsageRecord
 
 KEPT = 8_000
@@ -62,7 +62,7 @@ def report_of(run_id: str, record: TrialRecord, events: list[dict[str, Any]]) ->
         "modelMs": record.model_ms,
         "sandboxMs": record.sandbox_ms,
         "status": record.status,
-        "validations": record.validations[:RECORD_LIMIT],
+        "validations": validations_to_wire(record.validations),
         "verifySteps": [{"command": one.command, "exitCode": one.exit_code} for one in record.verify_steps],
         "voidFields": record.void_fields,
     }

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, get_args
 
 from sphynx.results.costs import costs_to_wire, is_incomplete, roll_up
 from sphynx.results.distribution import SCORED, distribution
 from sphynx.results.evidence import RECORD_LIMIT
 from sphynx.schema.records import BatchRecord, CostLine, RunPlan, TrialRecord, UsageRecord
+from sphynx.schema.wire.trial import ValidationMethod
 
 Entries = Mapping[str, Sequence[Mapping[str, Any]]]
 """Journal entries by trial id."""
 
+_METHODS = frozenset(get_args(ValidationMethod))
 _BATCH_STATUS = {"cancelled": "failed"}
 _CANCELLED = "The batch was stopped before it was done"
 
@@ -67,7 +69,7 @@ def trial_to_wire(record: TrialRecord, entries: Sequence[Mapping[str, Any]]) -> 
         "timed": record.status == "timed_out",
         "trajectory": [dict(entry) for entry in entries],
         "usage": None if record.usage is None else _usage(record.usage),
-        "validations": record.validations[:RECORD_LIMIT],
+        "validations": validations_to_wire(record.validations),
         "verifySteps": [
             {"command": step.command, "exitCode": step.exit_code} for step in record.verify_steps
         ],
@@ -75,6 +77,23 @@ def trial_to_wire(record: TrialRecord, entries: Sequence[Mapping[str, Any]]) -> 
     }
     own = _own_fields(record)
     return {**wire, "x-sphynx": own} if own else wire
+
+
+def validations_to_wire(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The records of a trial's checks as the contract has them, at most 40.
+
+    Calls of methods that only this product's context has, such as ``summary``, stand in ``x-sphynx.calls``.
+    """
+    return [_known_calls(dict(record)) for record in records[:RECORD_LIMIT]]
+
+
+def _known_calls(record: dict[str, Any]) -> dict[str, Any]:
+    calls = record.get("calls") or []
+    own = [call for call in calls if call.get("method") not in _METHODS]
+    if own:
+        record["calls"] = [call for call in calls if call.get("method") in _METHODS]
+        record["x-sphynx"] = {**record.get("x-sphynx", {}), "calls": own}
+    return record
 
 
 def _own_fields(record: TrialRecord) -> dict[str, Any]:
