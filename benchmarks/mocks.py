@@ -78,6 +78,7 @@ async def by_id(request):
 # With the protocol named asyncio turns Nagle's algorithm off, as for sockets it makes itself.
 sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
 sock.bind(("127.0.0.1", 0))
+sock.listen(2048)
 print(sock.getsockname()[1], flush=True)
 app = Starlette(routes=[Route("/items/{id}", by_id)])
 uvicorn.Server(uvicorn.Config(app, log_level="critical", access_log=False)).run([sock])
