@@ -45,8 +45,6 @@ TARGETS = {
     "sqlite: memory, times bare": 2.0,
     "postgres: poll p95, times bare": 3.0,
     "postgres: memory, times bare": 2.0,
-    "sqlite: a page of 10,000 batches, times bare": 3.0,
-    "postgres: a page of 10,000 batches, times bare": 3.0,
 }
 PARTS = ("polls", "list", "start", "steps")
 COMMAND = {
