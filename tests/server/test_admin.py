@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
+import os
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +16,10 @@ import pytest
 from server.whole import SPHYNX, clean_env
 from sphynx.errors import SphynxError
 from sphynx.server.configuration import DATABASE
+from sphynx.server.serving import only_server
 from sphynx.server.store import accounts, environment
 from sphynx.server.store.database import Database, sqlite_url
-from sphynx.server.vault import Vault, open_vault
+from sphynx.server.vault import FILE, Vault, open_vault
 
 pytestmark = pytest.mark.server
 
@@ -57,16 +61,39 @@ def test_a_rotated_master_key_opens_what_the_old_one_sealed_and_the_old_one_open
     assert admin(data, "create-org", "acme").returncode == 0
     added = admin(data, "add-subscription", "codex", "--org", "acme", stdin=LOGIN)
     assert added.returncode == 0, added.stderr
-    old = open_vault(data, {})
+    old = Vault([base64.b64decode((data / FILE).read_text())])
+    read_before = open_vault(data, {})
     assert secrets(data, old, store=True) == ({"MINE": VALUE}, LOGIN)
     done = admin(data, "rotate-key")
     assert (done.returncode, "2 secrets" in done.stdout + done.stderr) == (0, True), done
     assert secrets(data, open_vault(data, {})) == ({"MINE": VALUE}, LOGIN)
+    assert secrets(data, read_before) == ({"MINE": VALUE}, LOGIN), "a worker reads the new key itself"
     with pytest.raises(SphynxError, match="master key this server does not have"):
         secrets(data, old)
     kept = b"".join(path.read_bytes() for path in data.rglob("*") if path.is_file())
     assert not [text for text in (TOKEN, VALUE) if text.encode() in kept]
     assert TOKEN not in added.stdout + added.stderr + done.stdout + done.stderr
+
+
+def test_a_master_key_is_not_rotated_under_a_running_server_nor_with_a_value_it_cannot_open(
+    tmp_path: Path,
+) -> None:
+    data = tmp_path / "data"
+    assert admin(data, "create-org", "acme").returncode == 0
+    lost = Vault([b"x" * 32])
+    open_vault(data, {})
+    key = (data / FILE).read_bytes()
+    with only_server(data):
+        refused = admin(data, "rotate-key")
+        assert (refused.returncode, f"pid {os.getpid()}" in refused.stderr) == (1, True), refused
+        assert "stop it" in refused.stderr
+    with suppress(SphynxError):
+        secrets(data, lost, store=True)
+    with pytest.raises(SphynxError, match="variable MINE: "):
+        secrets(data, open_vault(data, {}))
+    refused = admin(data, "rotate-key")
+    assert (refused.returncode, "variable MINE: " in refused.stderr) == (1, True), refused
+    assert (data / FILE).read_bytes() == key
 
 
 @pytest.mark.parametrize("text", ["", "no json", "[]"])

@@ -16,7 +16,7 @@ from sphynx.server import lending
 from sphynx.server.store import accounts, environment
 from sphynx.server.store.database import Database, sqlite_url
 from sphynx.server.store.migrate import migrate
-from sphynx.server.vault import Vault
+from sphynx.server.vault import SealedError, Vault
 
 LOGIN = json.dumps({"tokens": {"access_token": "at-0123456789abcdef"}})
 VAULT = Vault([b"k" * 32])
@@ -100,6 +100,25 @@ def test_judges_and_people_get_the_key_of_their_provider_and_the_servers_setting
     served = given(store, command, validate=[asked], environ={"OPENAI_API_KEY": "of the server"})
     assert served == {"OPENAI_API_KEY": "of the server"}
     assert lending.server_settings(WORKER) == {name: WORKER[name] for name in WORKER if name != "HOME"}
+
+
+def test_a_value_that_cannot_be_opened_stops_only_who_wants_it_and_is_named(store: str) -> None:
+    async def lend(connection: Any, org: str) -> list[Any]:
+        lost = [{"name": "OTHERS", "value": "lost value", "secret": True}]
+        await environment.set_variables(connection, org, lost, Vault([b"x" * 32]))
+        got: list[Any] = []
+        for wants in (MINE, Profile(name="others", files={}, variables=("OTHERS",))):
+            one: Any = {"variant": variant(harness="command", model="m"), "case": case(id="one", validate=[])}
+            try:
+                got.append(await lending.lent(connection, org, VAULT, {}, profile=wants, **one))
+            except SealedError as error:
+                got.append(error.message)
+        return got
+
+    fine, refused = in_store(store, lend)
+    assert fine == {"MINE": "value of MINE"}
+    assert refused.startswith("variable OTHERS: ")
+    assert "lost value" not in refused
 
 
 def test_what_is_missing_is_told_all_at_once_with_who_wants_it(store: str) -> None:

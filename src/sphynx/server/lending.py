@@ -62,17 +62,18 @@ async def lent(
     """What one trial is given: its harness's key, its profile's variables, the keys of who judges and who
     plays the person. Nothing else of the organization's leaves the store.
     """
-    values = await environment.values(connection, org_id, vault)
-    if environ.get(FALLBACK, "").strip():
-        values.setdefault(FALLBACK, environ[FALLBACK])
+    names = await environment.names_set(connection, org_id)
+    values = {FALLBACK: environ[FALLBACK]} if environ.get(FALLBACK, "").strip() else {}
+    there = {**values, **dict.fromkeys(names, "set")}
     for harness in {variant.harness, *other_harnesses(case)} & set(PLANS):
         login = await environment.subscription(connection, org_id, PLANS[harness], vault)
         if login is not None:
-            values[login_name(harness)] = login
+            values[login_name(harness)] = there[login_name(harness)] = login
     settings = server_settings(environ)
     pick = getattr(load_harness(variant.harness), "keys", lambda variant, env: {})
-    everything = {**values, **settings}
+    everything = {**there, **settings}
     wanted = {*(profile.variables if profile else ()), *pick(variant, everything), *keys(case, everything)}
+    values.update(await environment.values(connection, org_id, vault, wanted & names))
     return {**settings, **{name: values[name] for name in wanted if name in values}}
 
 

@@ -53,7 +53,7 @@ def prepare(configuration: Configuration) -> None:
 
 
 @contextmanager
-def only_server(data: Path) -> Iterator[None]:
+def only_server(data: Path, hint: str = "choose another --data") -> Iterator[None]:
     """Hold the folder's lock: two servers on one file would run the same work twice."""
     with (data / LOCK).open("a+") as file:
         try:
@@ -61,7 +61,7 @@ def only_server(data: Path) -> Iterator[None]:
         except OSError:
             file.seek(0)
             raise UsageError(
-                f"another server (pid {file.read().strip() or '?'}) uses {data}", hint="choose another --data"
+                f"another server (pid {file.read().strip() or '?'}) uses {data}", hint=hint
             ) from None
         file.truncate(0)
         file.write(str(os.getpid()))

@@ -9,6 +9,7 @@ import hmac
 import os
 import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
@@ -24,12 +25,18 @@ _NONCE_BYTES = 12
 _NAME_BYTES = 4
 
 
+class SealedError(SphynxError):
+    """A stored secret that cannot be opened. The message names at most where it is, so anyone may see it."""
+
+
 class Vault:
     """Seals with the first key and opens with any. A sealed value is format, key name, nonce, ciphertext."""
 
-    def __init__(self, keys: Sequence[bytes]) -> None:
+    def __init__(self, keys: Sequence[bytes], file: Path | None = None) -> None:
+        """``file``: where the keys were read, and are read again when a value has a newer one."""
         self._keys = {_name(key): key for key in keys}
         self._first = keys[0]
+        self._file = file
 
     def seal(self, text: str, place: str) -> bytes:
         """Encrypt ``text``; it opens only at the same ``place``."""
@@ -38,16 +45,24 @@ class Vault:
         return bytes([_FORMAT]) + _name(self._first) + nonce + sealed
 
     def open(self, sealed: bytes, place: str) -> str:
-        """Decrypt; ``SphynxError`` without any of the content when the key is gone or the value was moved."""
+        """Decrypt; ``SealedError`` without any of the content when the key is gone or the value was moved."""
         start = 1 + _NAME_BYTES
-        key = self._keys.get(sealed[1:start])
+        key = self._keys.get(sealed[1:start]) or self._read_again().get(sealed[1:start])
         if key is None or sealed[:1] != bytes([_FORMAT]):
-            raise SphynxError("a stored secret was sealed with a master key this server does not have")
+            raise SealedError("a stored secret was sealed with a master key this server does not have")
         nonce, data = sealed[start : start + _NONCE_BYTES], sealed[start + _NONCE_BYTES :]
         try:
             return AESGCM(key).decrypt(nonce, data, place.encode()).decode("utf-8", "surrogatepass")
         except InvalidTag:
-            raise SphynxError("a stored secret cannot be opened: it was changed or moved") from None
+            raise SealedError("a stored secret cannot be opened: it was changed or moved") from None
+
+    def _read_again(self) -> dict[bytes, bytes]:
+        if self._file is not None:
+            with suppress(OSError, UsageError):
+                keys = _keys_in(self._file)
+                self._keys = {**self._keys, **{_name(key): key for key in keys}}
+                self._first = keys[0]
+        return self._keys
 
     def derived(self, purpose: str) -> bytes:
         """32 bytes for another purpose, from which the key cannot be told."""
@@ -75,7 +90,7 @@ def open_vault(data: Path, environ: Mapping[str, str]) -> Vault:
         _write(path, [secrets.token_bytes(_KEY_BYTES)])
     if path.stat().st_mode & 0o077:
         raise UsageError(f"{path} can be read by others", hint=f"chmod 600 {path}")
-    return Vault([_decoded(line, str(path)) for line in path.read_text("ascii").split()])
+    return Vault(_keys_in(path), path)
 
 
 def add_key(data: Path, environ: Mapping[str, str]) -> Vault:
@@ -86,15 +101,19 @@ def add_key(data: Path, environ: Mapping[str, str]) -> Vault:
         )
     open_vault(data, {})
     path = data / FILE
-    old = [_decoded(line, str(path)) for line in path.read_text("ascii").split()]
-    _write(path, [secrets.token_bytes(_KEY_BYTES), *old])
+    _write(path, [secrets.token_bytes(_KEY_BYTES), *_keys_in(path)])
     return open_vault(data, {})
 
 
 def keep_first(data: Path) -> None:
     """Forget every key but the newest: nothing is sealed with the others any more."""
     path = data / FILE
-    _write(path, [_decoded(path.read_text("ascii").split()[0], str(path))])
+    _write(path, _keys_in(path)[:1])
+
+
+def _keys_in(path: Path) -> list[bytes]:
+    keys = [_decoded(line, str(path)) for line in path.read_text("ascii", "replace").split()]
+    return keys or [_decoded("", str(path))]
 
 
 def _write(path: Path, keys: Sequence[bytes]) -> None:

@@ -134,17 +134,23 @@ def add_subscription(
 
 
 def rotate_key(data: Data = None, database_url: DatabaseUrl = None, debug: Debug = False) -> int:
-    """Make a new master key and seal every secret with it. Restart the server before and after it."""
+    """Make a new master key and seal every secret with it, while no server runs in the folder."""
     need_server("sphynx admin")
     from sphynx.server import vault
+    from sphynx.server.serving import only_server
     from sphynx.server.store import environment
 
     folder = _folder(data)
-    given = bool(os.environ.get(vault.VARIABLE, "").strip())
-    opened = vault.open_vault(folder, os.environ) if given else vault.add_key(folder, os.environ)
-    count = _in_store(data, database_url, lambda connection: environment.reseal(connection, opened))
-    if not given:
-        vault.keep_first(folder)
+    opened = vault.open_vault(_made(folder), os.environ)
+    if os.environ.get(vault.VARIABLE, "").strip():
+        count = _in_store(data, database_url, lambda connection: environment.reseal(connection, opened))
+    else:
+        # A server goes on sealing with the key it read, so the old one is forgotten only where none runs.
+        with only_server(folder, hint="stop it, rotate the key, start it again"):
+            _in_store(data, database_url, lambda connection: environment.open_all(connection, opened))
+            newer = vault.add_key(folder, os.environ)
+            count = _in_store(data, database_url, lambda connection: environment.reseal(connection, newer))
+            vault.keep_first(folder)
     _say(f"{count} secrets are sealed with the new key")
     return ExitCode.OK
 
@@ -178,6 +184,11 @@ def _folder(data: Path | None) -> Path:
     from sphynx.server.configuration import Configuration
 
     return (data or Configuration().data).expanduser().absolute()
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def _in_store(data: Path | None, database_url: str | None, what: Callable[[Any], Awaitable[Any]]) -> Any:

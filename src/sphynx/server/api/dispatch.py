@@ -17,8 +17,9 @@ from sphynx.server.api.body import read_body, received
 from sphynx.server.api.context import Asked, Handler, Services
 from sphynx.server.api.gate import Gate
 from sphynx.server.api.metrics import Metrics
-from sphynx.server.refusals import Refusal, forbidden
+from sphynx.server.refusals import Refusal, bad_request, forbidden
 from sphynx.server.store.database import away
+from sphynx.server.vault import SealedError
 
 ALL: dict[str, Operation] = {**OPERATIONS, **EXTENSIONS}
 HANDLERS: dict[str, Handler] = {
@@ -58,6 +59,9 @@ def endpoint(
             response = await answer(request)
         except Refusal as refusal:
             response = refused(refusal)
+        except SealedError as error:
+            _LOG.error(error.message, extra={"op": operation.name})
+            response = refused(bad_request(f"{error.message}; {error.hint}" if error.hint else error.message))
         except Exception as error:
             # Nothing of the error itself: its text may hold what a client or an agent sent.
             _LOG.error("internal error", extra={"op": operation.name, "error": type(error).__name__})

@@ -75,7 +75,7 @@ async def report(asked: Asked) -> None:
         if row is None:
             raise not_found(f'trial {body.ordinal} of run "{body.run_id}"')
         await batches.local_batch(connection, asked.org, row.batch_id)
-        values = await environment.values(connection, asked.org, asked.services.vault)
+        values = await environment.openable(connection, asked.org, asked.services.vault)
         redactor = Redactor(secret_values(values))
         trial, journal = trial_of(body, row.id, harness=row.harness, model=row.model, redactor=redactor)
         await batches.settle_trial(asked.database, connection, row.id, trial, journal)

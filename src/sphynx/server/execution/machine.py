@@ -31,7 +31,7 @@ from sphynx.server.starting import profile_from
 from sphynx.server.store import batches, catalog, environment
 from sphynx.server.store.database import Database, patiently
 from sphynx.server.store.tables import CASE_VERSIONS, RUNS, TRIALS, VARIANTS, expand
-from sphynx.server.vault import Vault
+from sphynx.server.vault import SealedError, Vault
 
 _LOG = logging.getLogger("sphynx.worker")
 _SHARED = ("PATH", "HOME", "LANG", "TMPDIR", "SSL_CERT_FILE", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
@@ -138,6 +138,11 @@ class TrialRunner:
             again = _again(attempt) if kept is None else kept.told
             events = list(read_events(where))
             await self._settle(trial_id, attempt, sandbox_id, record, entries(events), again)
+            return "settled"
+        except SealedError as error:
+            _LOG.error(error.message, extra={"trial": trial_id})
+            reason = f"The server could not run this trial: {error.message}"
+            await self._void(trial_id, attempt, found, reason)
             return "settled"
         except Exception as error:
             _LOG.error("trial broke", extra={"trial": trial_id, "error": type(error).__name__})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,10 +12,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sphynx.server.identifiers import iso, iso_or_none, new_id, now_ms
 from sphynx.server.refusals import not_found
 from sphynx.server.store.tables import SUBSCRIPTIONS, VARIABLES
-from sphynx.server.vault import Vault, place
+from sphynx.server.vault import SealedError, Vault, place
 from sphynx.settings.names import preview
 
 SCOPE = "organization"
+_LOG = logging.getLogger("sphynx.server")
 
 
 async def set_variables(
@@ -88,9 +90,20 @@ async def names_set(connection: AsyncConnection, org_id: str) -> set[str]:
 async def values(
     connection: AsyncConnection, org_id: str, vault: Vault, names: Iterable[str] | None = None
 ) -> dict[str, str]:
-    """The values of variables that are set. Reading marks them as used."""
+    """The values of variables that are set; ``SealedError`` names one that cannot be opened."""
     rows = await _rows(connection, org_id, None if names is None else list(names))
-    return {row["name"]: vault.open(row["sealed"], place(org_id, row["scope"], row["name"])) for row in rows}
+    return {row["name"]: _opened(row, vault) for row in rows}
+
+
+async def openable(connection: AsyncConnection, org_id: str, vault: Vault) -> dict[str, str]:
+    """The values that can be opened: no others can have been lent. The log names the rest."""
+    found = {}
+    for row in await _rows(connection, org_id):
+        try:
+            found[row["name"]] = _opened(row, vault)
+        except SealedError as error:
+            _LOG.warning(error.message, extra={"variable": row["name"]})
+    return found
 
 
 async def mark_used(connection: AsyncConnection, org_id: str, names: Iterable[str]) -> None:
@@ -133,7 +146,7 @@ async def subscription(connection: AsyncConnection, org_id: str, plan: str, vaul
     row = (await connection.execute(query)).mappings().first()
     if row is None:
         return None
-    return vault.open(row["sealed"], place(org_id, "subscription", row["id"]))
+    return _opened_login(row, vault)
 
 
 async def has_subscription(connection: AsyncConnection, org_id: str, plan: str) -> bool:
@@ -144,13 +157,21 @@ async def has_subscription(connection: AsyncConnection, org_id: str, plan: str) 
     return (await connection.execute(query.limit(1))).first() is not None
 
 
+async def open_all(connection: AsyncConnection, vault: Vault) -> None:
+    """``SealedError`` names the first secret of any organization that cannot be opened."""
+    for row in (await connection.execute(sa.select(VARIABLES))).mappings().all():
+        _opened(row, vault)
+    for row in (await connection.execute(sa.select(SUBSCRIPTIONS))).mappings().all():
+        _opened_login(row, vault)
+
+
 async def reseal(connection: AsyncConnection, vault: Vault) -> int:
     """Seal everything that is not under the newest key again; how many that were."""
     count = 0
     for row in (await connection.execute(sa.select(VARIABLES))).mappings().all():
         if not vault.is_current(row["sealed"]):
             where = place(row["org_id"], row["scope"], row["name"])
-            sealed = vault.seal(vault.open(row["sealed"], where), where)
+            sealed = vault.seal(_opened(row, vault), where)
             await connection.execute(
                 sa.update(VARIABLES).where(VARIABLES.c.id == row["id"]).values(sealed=sealed)
             )
@@ -158,12 +179,28 @@ async def reseal(connection: AsyncConnection, vault: Vault) -> int:
     for row in (await connection.execute(sa.select(SUBSCRIPTIONS))).mappings().all():
         if not vault.is_current(row["sealed"]):
             where = place(row["org_id"], "subscription", row["id"])
-            sealed = vault.seal(vault.open(row["sealed"], where), where)
+            sealed = vault.seal(_opened_login(row, vault), where)
             await connection.execute(
                 sa.update(SUBSCRIPTIONS).where(SUBSCRIPTIONS.c.id == row["id"]).values(sealed=sealed)
             )
             count += 1
     return count
+
+
+def _opened(row: Mapping[Any, Any], vault: Vault) -> str:
+    try:
+        return vault.open(row["sealed"], place(row["org_id"], row["scope"], row["name"]))
+    except SealedError as error:
+        raise SealedError(
+            f"variable {row['name']}: {error.message}", hint=f"sphynx env set {row['name']}"
+        ) from None
+
+
+def _opened_login(row: Mapping[Any, Any], vault: Vault) -> str:
+    try:
+        return vault.open(row["sealed"], place(row["org_id"], "subscription", row["id"]))
+    except SealedError as error:
+        raise SealedError(f"login {row['id']} ({row['plan']}): {error.message}") from None
 
 
 async def _rows(
