@@ -28,9 +28,10 @@ LOGIN = json.dumps({"tokens": {"access_token": TOKEN}})
 VALUE = "value-0123456789abcdefghij"
 
 
-def admin(data: Path, *args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+def admin(data: Path, *args: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:
+    env = {**clean_env(data.parent), **more}
     return subprocess.run(
-        [SPHYNX, "admin", *args, "--data", str(data)], env=clean_env(data.parent), input=stdin, text=True,
+        [SPHYNX, "admin", *args, "--data", str(data)], env=env, input=stdin, text=True,
         capture_output=True, timeout=60,
     )  # fmt: skip
 
@@ -94,6 +95,32 @@ def test_a_master_key_is_not_rotated_under_a_running_server_nor_with_a_value_it_
     refused = admin(data, "rotate-key")
     assert (refused.returncode, "variable MINE: " in refused.stderr) == (1, True), refused
     assert (data / FILE).read_bytes() == key
+
+
+def test_a_store_is_its_owners_and_who_makes_one_by_a_command_is_told(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    made = admin(data, "create-org", "acme")
+    assert (made.returncode, f"a new one was made: {data / DATABASE}" in made.stderr) == (0, True), made
+    again = admin(data, "create-org", "other")
+    assert (again.returncode, again.stderr) == (0, "")
+    assert {path.stat().st_mode & 0o777 for path in data.glob(f"{DATABASE}*")} == {0o600}
+    (data / DATABASE).chmod(0o644)
+    assert admin(data, "list-keys").returncode == 0
+    assert (data / DATABASE).stat().st_mode & 0o777 == 0o600
+
+
+def test_a_backup_is_of_the_store_that_is_used_and_names_the_key_that_is_used(tmp_path: Path) -> None:
+    data = tmp_path / ".sphynx" / "server"
+    assert admin(data, "create-org", "acme").returncode == 0
+    copied = admin(data, "backup", str(tmp_path / "a.db"))
+    assert str(data / FILE) in copied.stdout
+    copied = admin(data, "backup", str(tmp_path / "b.db"), SPHYNX_MASTER_KEY="set")
+    assert (FILE in copied.stdout, "SPHYNX_MASTER_KEY" in copied.stdout) == (False, True)
+    env = {**clean_env(tmp_path), "SPHYNX_DATABASE_URL": "postgresql://nobody@127.0.0.1/x"}
+    args = [SPHYNX, "admin", "backup", str(tmp_path / "c.db")]
+    refused = subprocess.run(args, env=env, text=True, capture_output=True, timeout=60)
+    assert (refused.returncode, "pg_dump" in refused.stderr) == (1, True), refused
+    assert not (tmp_path / "c.db").exists()
 
 
 @pytest.mark.parametrize("text", ["", "no json", "[]"])

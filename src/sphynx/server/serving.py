@@ -20,7 +20,7 @@ import uvicorn
 from sphynx.errors import SphynxError, UsageError
 from sphynx.server.api.context import Services
 from sphynx.server.app import create_app
-from sphynx.server.configuration import Configuration
+from sphynx.server.configuration import DATABASE, Configuration
 from sphynx.server.execution.limits import limits_from
 from sphynx.server.execution.worker import Orders
 from sphynx.server.store import accounts
@@ -43,6 +43,8 @@ def prepare(configuration: Configuration) -> None:
     except OSError as error:
         raise UsageError(f"cannot use {configuration.data}: {error.strerror}", hint="--data DIR") from None
     try:
+        if configuration.database_url is None:
+            _private(configuration.data / DATABASE)
         migrate(configuration.url)
     except UsageError:
         raise
@@ -50,6 +52,14 @@ def prepare(configuration: Configuration) -> None:
         raise SphynxError(
             f"the database cannot be used: {_first_line(error)}", hint="check --database-url"
         ) from None
+
+
+def _private(database: Path) -> None:
+    """SQLite gives its other files the mode of the first."""
+    database.touch(0o600)
+    for path in (database, *(database.with_name(database.name + end) for end in ("-wal", "-shm"))):
+        with suppress(FileNotFoundError):
+            path.chmod(0o600)
 
 
 @contextmanager

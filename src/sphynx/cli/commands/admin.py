@@ -165,7 +165,13 @@ def backup(
     import sqlite3
 
     from sphynx.server.configuration import DATABASE
+    from sphynx.server.vault import FILE, VARIABLE
 
+    if data is None and os.environ.get("SPHYNX_DATABASE_URL", "").strip():
+        raise UsageError(
+            "SPHYNX_DATABASE_URL names the store, and this copies SQLite files only",
+            hint="pg_dump for Postgres, or --data DIR for the SQLite store of a folder",
+        )
     source = _folder(data) / DATABASE
     if not source.is_file():
         raise UsageError(f"there is no database in {source.parent}", hint="for Postgres, use pg_dump")
@@ -176,7 +182,8 @@ def backup(
     copy.close()
     store.close()
     file.chmod(0o600)
-    _say(f"{file}: keep {source.parent / 'master.key'} with it, but not beside it")
+    given = os.environ.get(VARIABLE, "").strip()
+    _say(f"{file}: keep {VARIABLE if given else source.parent / FILE} for it, but not beside it")
     return ExitCode.OK
 
 
@@ -194,12 +201,16 @@ def _made(folder: Path) -> Path:
 def _in_store(data: Path | None, database_url: str | None, what: Callable[[Any], Awaitable[Any]]) -> Any:
     """Do ``what`` in one transaction of the store, which is made when it is not there yet."""
     folder = _folder(data)
-    from sphynx.server.configuration import Configuration
+    from sphynx.server.configuration import DATABASE, Configuration
     from sphynx.server.serving import prepare
     from sphynx.server.store.database import Database
 
     configuration = Configuration(data=folder, database_url=database_url)
+    path = None if database_url else folder / DATABASE
+    made = path is not None and not path.exists()
     prepare(configuration)
+    if made:
+        _note(f"note: there was no store, a new one was made: {path}; a server uses it with --data {folder}")
 
     async def run() -> Any:
         database = Database(configuration.url)
@@ -216,3 +227,9 @@ def _say(text: str) -> None:
     from sphynx.cli.out import stdout
 
     stdout().line(text)
+
+
+def _note(text: str) -> None:
+    from sphynx.cli.out import stderr
+
+    stderr().line(text)
