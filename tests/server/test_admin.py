@@ -123,10 +123,26 @@ def test_a_backup_is_of_the_store_that_is_used_and_names_the_key_that_is_used(tm
     assert not (tmp_path / "c.db").exists()
 
 
-@pytest.mark.parametrize("text", ["", "no json", "[]"])
-def test_what_is_no_login_is_refused(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("plan", "text"),
+    [
+        ("codex", ""),
+        ("codex", "no json"),
+        ("codex", "[]"),
+        ("codex", '{"a": 1}'),
+        ("codex", '{"tokens": {"access_token": ""}}'),
+        ("opencode", LOGIN),
+        ("pi", "{}"),
+    ],
+)
+def test_what_is_no_login_is_refused(tmp_path: Path, plan: str, text: str) -> None:
     data = tmp_path / "data"
     assert admin(data, "create-org", "acme").returncode == 0
-    refused = admin(data, "add-subscription", "codex", "--org", "acme", stdin=text)
+    refused = admin(data, "add-subscription", plan, "--org", "acme", stdin=text)
     assert refused.returncode == 1
+    assert TOKEN not in refused.stderr
+    kept = {"openai": {"type": "oauth", "access": "a", "refresh": "r", "expires": 1}}
+    if plan != "codex":
+        good = admin(data, "add-subscription", plan, "--org", "acme", stdin=json.dumps(kept))
+        assert good.returncode == 0, good.stderr
     assert "Traceback" not in refused.stderr

@@ -23,6 +23,12 @@ DatabaseUrl = Annotated[
 Org = Annotated[str, typer.Option("--org", metavar="SLUG", help="The organization")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors")]
 _PLANS = {"codex": "chatgpt", "chatgpt": "chatgpt", "opencode": "opencode", "pi": "pi"}
+_LOGINS = {
+    "chatgpt": ('"tokens" with an "access_token"', "~/.codex/auth.json"),
+    "opencode": ('provider with a "type" and a credential', "~/.local/share/opencode/auth.json"),
+    "pi": ('provider with a "type" and a credential', "~/.pi/agent/auth.json"),
+}
+_CREDENTIALS = ("access", "refresh", "key", "token")
 
 
 def create_org(
@@ -118,11 +124,16 @@ def add_subscription(
         raise UsageError(f'there is no plan "{plan}"', hint="codex, opencode or pi")
     text = sys.stdin.read()
     try:
-        is_object = isinstance(encoder.loads(text), dict)
-    except ValueError:
-        is_object = False
-    if not is_object or not 2 <= len(text) <= 65_536:
+        login = encoder.loads(text) if len(text) <= 65_536 else None
+    except (ValueError, RecursionError):
+        login = None
+    if not isinstance(login, dict):
         raise UsageError("a login is a JSON object of at most 65,536 characters", hint="< ~/.codex/auth.json")
+    if not _is_login(_PLANS[plan], login):
+        wanted, file = _LOGINS[_PLANS[plan]]
+        raise UsageError(
+            f"this is no login of {plan}: it has no {wanted}", hint=f"sign in there, then < {file}"
+        )
     vault = open_vault(_folder(data), os.environ)
 
     async def add(connection: Any) -> str:
@@ -131,6 +142,22 @@ def add_subscription(
 
     _say(_in_store(data, database_url, add))
     return ExitCode.OK
+
+
+def _is_login(plan: str, login: dict[str, Any]) -> bool:
+    if plan == "chatgpt":
+        tokens = login.get("tokens")
+        return isinstance(tokens, dict) and _filled(tokens.get("access_token"))
+    return bool(login) and all(
+        isinstance(one, dict)
+        and _filled(one.get("type"))
+        and any(_filled(one.get(name)) for name in _CREDENTIALS)
+        for one in login.values()
+    )
+
+
+def _filled(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
 
 
 def rotate_key(data: Data = None, database_url: DatabaseUrl = None, debug: Debug = False) -> int:
