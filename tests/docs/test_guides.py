@@ -37,7 +37,8 @@ def test_commands_of_a_guide_work_in_order(path: Path, tmp_path: Path) -> None:
             target = tmp_path / title
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text)
-    env = {**os.environ, "SPHYNX_LOCAL_ROOT": str(tmp_path / "local"), "NO_COLOR": "1"}
+    env = {**os.environ, "SPHYNX_LOCAL_ROOT": str(tmp_path / "local"), "NO_COLOR": "1", "HOME": str(tmp_path)}
+    env.pop("SPHYNX_DATABASE_URL", None)
     env["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{env['PATH']}"
     env.pop("SPHYNX_API_KEY", None)
     for command in commands(path):
