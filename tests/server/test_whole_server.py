@@ -6,7 +6,9 @@ import json
 import os
 import shutil
 import signal
+import socket
 import sqlite3
+import subprocess
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from typing import Any
 import pytest
 
 from server.stored import everything_stored
-from server.whole import project, until, whole
+from server.whole import SPHYNX, clean_env, project, until, whole
 from sphynx.compiler import compile_eval
 from sphynx.testing.scripted_model import ScriptedModel, When, say
 
@@ -280,3 +282,19 @@ def test_two_servers_on_one_folder_are_refused(tmp_path: Path) -> None:
         done = server.cli("serve", "--data", str(server.data), "--port", "0", cwd=tmp_path)
         assert done.returncode == 1
         assert "another server" in done.stderr
+
+
+def test_a_taken_port_is_one_line_and_costs_no_key(tmp_path: Path) -> None:
+    """Nothing is made before the server listens: the next start still shows the first key."""
+    data = tmp_path / "data"
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        command = [SPHYNX, "serve", "--data", str(data), "--port", port, "--allow-local-sandbox"]
+        env = clean_env(tmp_path)
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[0] == f"error: cannot listen on 127.0.0.1:{port}: Address already in use"
+    assert "Traceback" not in done.stderr and done.stdout == ""
+    with whole(data) as server:
+        assert server.key
+        assert server.cli("whoami", cwd=tmp_path).returncode == 0

@@ -6,6 +6,7 @@ import asyncio
 import fcntl
 import logging
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -33,6 +34,7 @@ _LOG = logging.getLogger("sphynx.server")
 _RESTART_S = (0.5, 1.0, 2.0, 5.0, 10.0)
 _STEADY_S = 30.0
 _END_S = 12.0
+_BACKLOG = 2_048
 
 
 def prepare(configuration: Configuration) -> None:
@@ -92,6 +94,20 @@ async def first_key(url: str) -> str | None:
         await database.aclose()
 
 
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens there, before anything is made or started. ``SphynxError`` when it cannot."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise SphynxError(f"cannot listen on {host}:{port}: {why}", hint="--port N, or 0 for any") from None
+    return listener
+
+
 def serve(
     configuration: Configuration,
     environ: Mapping[str, str],
@@ -102,7 +118,7 @@ def serve(
     """Serve until SIGTERM or Ctrl-C. ``say`` gets the lines for people."""
     limits_from(environ)  # what cannot be read is told before anything starts
     prepare(configuration)
-    with only_server(configuration.data):
+    with only_server(configuration.data), listening(configuration.host, configuration.port) as listener:
         vault = open_vault(configuration.data, environ)
         key = asyncio.run(first_key(configuration.url))
         services = Services(configuration, Database(configuration.url), vault, environ)
@@ -115,14 +131,12 @@ def serve(
         if child is not None:
             child.start()
         try:
-            server.run()
+            server.run(sockets=[listener])
         finally:
             if child is not None:
                 child.stop()
         if not server.started:
-            raise SphynxError(
-                f"cannot listen on {configuration.host}:{configuration.port}", hint="--port N, or 0 for any"
-            )
+            raise SphynxError("the server did not start", hint="its log says more")
 
 
 class _Server(uvicorn.Server):
