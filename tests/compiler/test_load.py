@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 from pathlib import Path
@@ -248,9 +249,9 @@ def test_an_import_that_is_slow_or_starts_a_thread_or_process_is_warned_about(wr
     root = write({"x_eval.py": head + SUITE, "y_eval.py": SUITE})
     suites, warnings = load_suites(root / "x_eval.py")
     assert len(suites) == 1
-    assert [any(word in line for line in warnings) for word in ("2.1 s", "a thread", "a process")] == [
-        True
-    ] * 3
+    assert [
+        any(re.search(said, line) for line in warnings) for said in (r"\d\.\d s\b", "a thread", "a process")
+    ] == [True] * 3
     assert all(line.startswith("x_eval.py: ") for line in warnings)
     assert load_suites(root / "y_eval.py")[1] == []
 
